@@ -1,0 +1,5 @@
+"""`python -m swap`: the same command where nothing is installed."""
+
+from swap.cli.main import main
+
+main()

@@ -1,0 +1,81 @@
+"""`swap doctor`: what this machine has, what is missing, and the command that mends it."""
+
+import importlib.metadata
+import os
+import platform
+import shutil
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from swap.cli.show import Report, show, writable
+
+NEEDED = ("numpy", "rich", "torch", "tyro")
+
+
+@dataclass(frozen=True)
+class Args:
+    """Print versions, CPU threads, GPU or none; for what is missing, the command that mends it."""
+
+    json: Path | None = None
+    """Also write the report to this file."""
+
+
+def run(args: Args) -> int:
+    writable(args.json)
+    rows = [python(), *map(package, NEEDED), threads(), gpu(), compiler()]
+    missing = [row for row in rows if row["state"] == "missing"]
+    verdict = f"{len(missing)} to mend, see above" if missing else "all that is needed is here"
+    show(Report("doctor", rows, [verdict]), args.json)
+    return 1 if missing else 0
+
+
+def row(what: str, state: str, found: str, mend: str = "") -> dict[str, str]:
+    return {"what": what, "state": state, "found": found, "to mend": mend}
+
+
+def python() -> dict[str, str]:
+    fine = (3, 11) <= sys.version_info[:2] <= (3, 13)
+    return row(
+        "Python 3.11 to 3.13",
+        "ok" if fine else "missing",
+        platform.python_version(),
+        "" if fine else "make PYTHON=python3.12 setup",
+    )
+
+
+def package(name: str) -> dict[str, str]:
+    try:
+        return row(name, "ok", importlib.metadata.version(name))
+    except importlib.metadata.PackageNotFoundError:
+        return row(name, "missing", "not installed", f"pip install -c constraints.txt {name}")
+
+
+def threads() -> dict[str, str]:
+    cores = os.cpu_count() or 1
+    usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else cores
+    return row("CPU threads", "ok", f"{usable} of {cores}")
+
+
+def gpu() -> dict[str, str]:
+    """A GPU is a wish, not a need; a driver that torch cannot use is worth a word."""
+    try:
+        import torch
+    except ImportError:
+        return row("GPU", "none", "torch is not installed")
+    if torch.cuda.is_available():
+        free, total = torch.cuda.mem_get_info()
+        name = torch.cuda.get_device_name()
+        return row("GPU", "ok", f"{name}, {free >> 30} of {total >> 30} GiB free")
+    if shutil.which("nvidia-smi"):
+        build = torch.version.cuda or "none"
+        mend = "pip install --force-reinstall torch (a CUDA build that fits the driver)"
+        return row("GPU", "unused", f"driver found, torch {torch.__version__}, CUDA {build}", mend)
+    return row("GPU", "none", "no NVIDIA driver; everything runs on the CPU, slower")
+
+
+def compiler() -> dict[str, str]:
+    found = shutil.which("c++") or shutil.which("g++") or shutil.which("clang++")
+    if found:
+        return row("C++ compiler", "ok", found)
+    return row("C++ compiler", "none", "torch.compile on the CPU needs one", "install g++")

@@ -1,0 +1,99 @@
+"""`swap COMMAND [options]`: finds the command's file, parses its options, runs it.
+
+Each command is a file in this folder with a frozen dataclass `Args` (its docstring is the help)
+and `run(args) -> int`, the exit code. Nothing heavy is imported before the command is known.
+"""
+
+import contextlib
+import importlib
+import io
+import re
+import sys
+from typing import TypeVar
+
+import swap
+from swap.errors import UserError, unknown
+
+T = TypeVar("T")
+
+COMMANDS = {
+    "mirror": "how every quantity of a robot changes when left and right trade places",
+    "check nn": "mirror every network layer and report the error, which must be exactly zero",
+    "bench nn": "time the equivariant layers against dense ones",
+    "doctor": "what this machine has, what is missing, and the command that mends it",
+}
+"""Name -> one line. The file is the name with underscores: `check nn` is check_nn.py."""
+
+
+def main() -> None:
+    """The entry point: exit code 0 done, 1 a check failed, 2 bad input."""
+    try:
+        code = dispatch(sys.argv[1:])
+    except UserError as error:
+        print(f"swap: {error}", file=sys.stderr)
+        code = 2
+    except KeyboardInterrupt:
+        print("swap: stopped", file=sys.stderr)
+        code = 130
+    except BrokenPipeError:  # `swap mirror | head`: the reader has seen enough
+        sys.stderr.close()
+        code = 0
+    sys.exit(code)
+
+
+def dispatch(argv: list[str]) -> int:
+    if not argv or argv[0] in ("-h", "--help"):
+        print(overview())
+        return 0
+    if argv[0] == "--version":
+        print(f"swap {swap.__version__}")
+        return 0
+    name, options = find(argv)
+    module = importlib.import_module(f"swap.cli.{name.replace(' ', '_')}")
+    return int(module.run(parse(module.Args, f"swap {name}", options)))
+
+
+def overview() -> str:
+    width = max(map(len, COMMANDS))
+    lines = [f"  {name:<{width}}  {line}" for name, line in COMMANDS.items()]
+    return "\n".join(
+        ["usage: swap COMMAND [options]", "", *lines, "", "swap COMMAND --help shows its options."]
+    )
+
+
+def find(argv: list[str]) -> tuple[str, list[str]]:
+    """The command's name, one word or two, and what follows it."""
+    for words in (2, 1):
+        name = " ".join(argv[:words])
+        if len(argv) >= words and name in COMMANDS:
+            return name, argv[words:]
+    group = [name for name in COMMANDS if name.split()[0] == argv[0]]
+    if group:
+        given = argv[1] if len(argv) > 1 and not argv[1].startswith("-") else None
+        subjects = [name.split()[1] for name in group]
+        if given is None:
+            raise UserError(f"swap {argv[0]} needs a subject: {', '.join(subjects)}")
+        raise unknown(f"subject of swap {argv[0]}", given, subjects)
+    raise unknown("command", argv[0], COMMANDS)
+
+
+def parse(args: type[T], prog: str, options: list[str]) -> T:
+    """Options -> the command's dataclass; a mistake becomes one line."""
+    import tyro
+
+    complaint = io.StringIO()
+    try:
+        with contextlib.redirect_stderr(complaint):
+            return tyro.cli(args, prog=prog, args=options)
+    except SystemExit as stop:
+        if stop.code in (0, None):  # --help
+            raise
+        raise UserError(one_line(complaint.getvalue(), prog)) from None
+
+
+def one_line(box: str, prog: str) -> str:
+    """The parser's boxed message as one line: frame, repeated help and title left out."""
+    body = [line.strip("│ ").strip() for line in box.splitlines() if line.startswith("│")]
+    sections = re.split(r"─{5,}", " ".join(line for line in body if line))
+    told = [part.strip() for part in sections if part.strip() and "helptext" not in part]
+    return f"{'; '.join(told) or 'cannot read these options'} (see {prog} --help)"

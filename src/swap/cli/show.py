@@ -1,0 +1,82 @@
+"""A report on the screen and, with `--json FILE`, the same figures in a file."""
+
+import json
+import os
+import platform
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+import swap
+from swap.errors import UserError
+
+Row = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Report:
+    """Rows of named figures under a title; `notes` say what they mean."""
+
+    title: str
+    rows: Sequence[Row]
+    notes: Sequence[str] = ()
+
+
+def writable(path: Path | None) -> None:
+    """Refuse a file that cannot be written before the work starts, not after."""
+    if path is None:
+        return
+    folder = path.parent
+    if path.is_dir() or not folder.is_dir() or not os.access(folder, os.W_OK):
+        raise UserError(f"cannot write '{path}'; name a file in a folder that exists")
+
+
+def show(report: Report, json_file: Path | None = None) -> None:
+    # Piped output has no width of its own; a table cut to 80 columns would lose figures.
+    console = Console() if Console().is_terminal else Console(width=160)
+    table = Table(title=report.title, title_justify="left", title_style="bold")
+    columns = list(dict.fromkeys(key for row in report.rows for key in row))
+    for column in columns:
+        numeric = all(isinstance(row.get(column), int | float | None) for row in report.rows)
+        table.add_column(column, justify="right" if numeric else "left")
+    for row in report.rows:
+        table.add_row(*(_cell(row.get(column)) for column in columns))
+    console.print(table)
+    for note in report.notes:
+        console.print(note, highlight=False)
+    if json_file is not None:
+        json_file.write_text(json.dumps(as_json(report), indent=2, ensure_ascii=False) + "\n")
+
+
+def as_json(report: Report) -> dict[str, Any]:
+    import torch
+
+    machine = {
+        "swap": swap.__version__,
+        "python": platform.python_version(),
+        "torch": torch.__version__,
+        "threads": torch.get_num_threads(),
+        "gpu": torch.cuda.get_device_name() if torch.cuda.is_available() else None,
+    }
+    return {
+        "title": report.title,
+        "rows": [dict(row) for row in report.rows],
+        "notes": list(report.notes),
+        "machine": machine,
+    }
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return "-"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int):
+        return f"{value:,}"
+    if isinstance(value, float):
+        return f"{value:.3g}"
+    return str(value)

@@ -1,0 +1,20 @@
+"""A mistake of the user's, told in one line that names the fix."""
+
+import difflib
+from collections.abc import Iterable
+
+
+class UserError(ValueError):
+    """Raised for bad input. The command line prints its one line and exits with code 2."""
+
+
+def unknown(kind: str, name: str, known: Iterable[str]) -> UserError:
+    """`unknown joint 'FL_kne'; did you mean 'FL_knee'?`, or all known names if none is close."""
+    known = list(known)
+    close = difflib.get_close_matches(name, known, n=3, cutoff=0.6)
+    hint = f"did you mean {_either(close)}?" if close else f"known: {', '.join(known) or 'none'}"
+    return UserError(f"unknown {kind} '{name}'; {hint}")
+
+
+def _either(names: list[str]) -> str:
+    return " or ".join(f"'{name}'" for name in names)

@@ -1,0 +1,1 @@
+"""Layers that obey a Rep, and their plain twins."""

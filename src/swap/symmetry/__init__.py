@@ -1,0 +1,37 @@
+"""The mirror: representations, named fields, and the even/odd basis. Read in this order:
+
+rep -> parity -> layout -> body -> spaces -> audit
+"""
+
+from swap.symmetry.audit import equivariance_error
+from swap.symmetry.body import PITCH, ROLL, ROTATION, VECTOR, YAW, Body, Joint, quadruped
+from swap.symmetry.layout import Field, Layout
+from swap.symmetry.parity import SQRT_HALF, Gather, Parity
+from swap.symmetry.rep import Rep, flip, regular, signs, trivial
+from swap.symmetry.spaces import Grid, Grids, Spaces, quantities
+
+__all__ = [
+    "PITCH",
+    "ROLL",
+    "ROTATION",
+    "SQRT_HALF",
+    "VECTOR",
+    "YAW",
+    "Body",
+    "Field",
+    "Gather",
+    "Grid",
+    "Grids",
+    "Joint",
+    "Layout",
+    "Parity",
+    "Rep",
+    "Spaces",
+    "equivariance_error",
+    "flip",
+    "quadruped",
+    "quantities",
+    "regular",
+    "signs",
+    "trivial",
+]
