@@ -1,6 +1,10 @@
+import numpy as np
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 
+from strategies import reps
 from swap.errors import UserError
 from swap.symmetry import Rep, flip, regular, signs, trivial
 
@@ -40,3 +44,23 @@ def test_a_map_that_is_no_mirror_is_refused(perm, sign, says):
 def test_wrong_width_is_refused():
     with pytest.raises(UserError, match="mirrors 3"):
         signs(1, -1, 1)(torch.zeros(2, 4))
+
+
+@given(reps(), reps(), st.integers(0, 3))
+def test_composition_is_the_algebra_of_matrices(a, b, n):
+    assert np.array_equal((a + b).matrix, block_diag(a.matrix, b.matrix))
+    assert np.array_equal((a @ b).matrix, np.kron(a.matrix, b.matrix))
+    assert np.array_equal((a * n).matrix, np.kron(np.eye(n), a.matrix))
+    assert np.array_equal(abs(a).matrix, np.abs(a.matrix))
+
+
+@given(reps())
+def test_call_is_the_matrix_and_its_own_inverse(rep):
+    x = torch.randn(5, rep.dim, dtype=torch.float64)
+    assert torch.equal(rep(x), x @ torch.from_numpy(rep.matrix).T)
+    assert torch.equal(rep(rep(x)), x)
+    assert rep.n_even - rep.n_odd == rep.trace == np.trace(rep.matrix)
+
+
+def block_diag(a, b):
+    return np.block([[a, np.zeros((len(a), len(b)))], [np.zeros((len(b), len(a))), b]])

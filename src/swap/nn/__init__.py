@@ -1,1 +1,33 @@
-"""Layers that obey a Rep, and their plain twins."""
+"""Layers that obey a Rep exactly, each with a plain twin (`equivariant=False`). Read in this order:
+
+parts -> basis -> init -> linear -> norm -> mlp -> conv -> gru -> latent -> orbits -> gaussian ->
+running_norm -> check -> bench
+"""
+
+from swap.nn.basis import Basis
+from swap.nn.conv import ConvDecoder, ConvTrunk
+from swap.nn.gaussian import Gaussian, GaussianHead
+from swap.nn.gru import GRUCell
+from swap.nn.latent import Categoricals
+from swap.nn.linear import InvariantHead, Linear
+from swap.nn.mlp import MLP
+from swap.nn.norm import ChannelNorm, RMSNorm
+from swap.nn.orbits import Orbits
+from swap.nn.running_norm import RunningNorm
+
+__all__ = [
+    "MLP",
+    "Basis",
+    "Categoricals",
+    "ChannelNorm",
+    "ConvDecoder",
+    "ConvTrunk",
+    "GRUCell",
+    "Gaussian",
+    "GaussianHead",
+    "InvariantHead",
+    "Linear",
+    "Orbits",
+    "RMSNorm",
+    "RunningNorm",
+]

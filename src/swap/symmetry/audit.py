@@ -11,4 +11,4 @@ def equivariance_error(
     f: Callable[[Tensor], Tensor], x: Tensor, rep_in: Rep, rep_out: Rep
 ) -> float:
     """The largest |f(mirror x) - mirror f(x)|. Zero: equal to the last bit; NaN is passed on."""
-    return float((f(rep_in(x)) - rep_out(f(x))).abs().max())
+    return float((f(rep_in(x)) - rep_out(f(x))).detach().abs().max())

@@ -21,20 +21,19 @@ SQRT_HALF = float(np.sqrt(0.5))
 
 @dataclass(frozen=True)
 class Gather:
-    """`y[k] = scale[k] * (sign_a[k] * x[a[k]] + sign_b[k] * x[b[k]])`."""
+    """`y[k] = (x[a[k]] + sign[k] * x[b[k]]) * scale[k]`."""
 
     a: tuple[int, ...]
-    sign_a: tuple[int, ...]
     b: tuple[int, ...]
-    sign_b: tuple[int, ...]
+    sign: tuple[int, ...]
     scale: tuple[float, ...]
 
     @property
     def matrix(self) -> np.ndarray:
         n = len(self.a)
         Q = np.zeros((n, n))
-        for index, sign in ((self.a, self.sign_a), (self.b, self.sign_b)):
-            Q[np.arange(n), list(index)] += np.multiply(sign, self.scale)
+        Q[np.arange(n), list(self.a)] += self.scale
+        Q[np.arange(n), list(self.b)] += np.multiply(self.sign, self.scale)
         return Q
 
 
@@ -69,29 +68,32 @@ class Parity:
     @cached_property
     def split(self) -> Gather:
         """Entries -> even and odd coordinates."""
-        rows = []
+        rows: list[_Row] = []
         for parity in (1, -1):
-            rows += [(i, 1, j, parity * self.rep.sign[i], SQRT_HALF) for i, j in self.pairs]
-            rows += [(i, 1, i, 1, 0.5) for i in self.fixed if self.rep.sign[i] == parity]
+            rows += [(i, j, parity * self.rep.sign[i], SQRT_HALF) for i, j in self.pairs]
+            rows += [(i, i, 1, 0.5) for i in self.fixed if self.rep.sign[i] == parity]
         return _gather(rows)
 
     @cached_property
     def merge(self) -> Gather:
         """Even and odd coordinates -> entries: the transpose of `split`, and its inverse."""
-        rows = [(0, 1, 0, 1, 0.5)] * self.rep.dim
+        rows: dict[int, _Row] = {}
         for k, (i, j) in enumerate(self.pairs):
-            odd, s = self.rep.n_even + k, self.rep.sign[i]
-            rows[i] = (k, 1, odd, 1, SQRT_HALF)
-            rows[j] = (k, s, odd, -s, SQRT_HALF)
+            odd = self.rep.n_even + k
+            rows[i] = (k, odd, 1, SQRT_HALF)
+            rows[j] = (k, odd, -1, self.rep.sign[i] * SQRT_HALF)
         next_even, next_odd = len(self.pairs), self.rep.n_even + len(self.pairs)
         for i in self.fixed:
             if self.rep.sign[i] == 1:
-                rows[i], next_even = (next_even, 1, next_even, 1, 0.5), next_even + 1
+                rows[i], next_even = (next_even, next_even, 1, 0.5), next_even + 1
             else:
-                rows[i], next_odd = (next_odd, 1, next_odd, 1, 0.5), next_odd + 1
-        return _gather(rows)
+                rows[i], next_odd = (next_odd, next_odd, 1, 0.5), next_odd + 1
+        return _gather([rows[i] for i in range(self.rep.dim)])
 
 
-def _gather(rows: list[tuple[int, int, int, int, float]]) -> Gather:
-    a, sign_a, b, sign_b, scale = zip(*rows, strict=True) if rows else ((),) * 5
-    return Gather(a, sign_a, b, sign_b, scale)
+_Row = tuple[int, int, int, float]
+
+
+def _gather(rows: list[_Row]) -> Gather:
+    a, b, sign, scale = zip(*rows, strict=True) if rows else ((),) * 4
+    return Gather(a, b, sign, scale)

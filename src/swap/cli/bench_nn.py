@@ -1,0 +1,56 @@
+"""`swap bench nn`: what equivariance costs or saves, as ratios to dense layers."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from swap.cli.device import chosen
+from swap.cli.show import Report, show, writable
+from swap.errors import UserError
+
+
+@dataclass(frozen=True)
+class Args:
+    """Time forward and backward passes of the layers against dense ones, interleaved in one run."""
+
+    device: str = "auto"
+    """cpu, cuda, or auto."""
+    batch: int = 6000
+    """Rows for linear layers."""
+    images: int = 64
+    """Images for the conv trunk."""
+    repeats: int = 15
+    """Timed passes of each; the median counts."""
+    compile: bool = False
+    """Time under torch.compile, all rivals alike."""
+    bf16: bool = False
+    """Time under bf16 autocast."""
+    json: Path | None = None
+    """Also write the figures to this file."""
+
+
+def run(args: Args) -> int:
+    writable(args.json)
+    for name in ("batch", "images", "repeats"):
+        if getattr(args, name) < 1:
+            raise UserError(f"--{name} {getattr(args, name)} is too small; use 1 or more")
+    device = chosen(args.device)
+    from swap.nn.bench import bench
+
+    rows = list(
+        bench(
+            device,
+            batch=args.batch,
+            images=args.images,
+            repeats=args.repeats,
+            compiled=args.compile,
+            bf16=args.bf16,
+        )
+    )
+    notes = [
+        "equivariant, expanded, escnn: time as a share of the dense layer's, forward + backward."
+    ]
+    if all(row["escnn"] is None for row in rows):
+        notes.append("escnn is not installed here; make test-oracles sets it up in .venv-oracles.")
+    how = ", ".join([device, *["compiled"] * args.compile, *["bf16"] * args.bf16])
+    show(Report(f"Layers against dense ({how})", rows, notes), args.json)
+    return 0

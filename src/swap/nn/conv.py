@@ -1,0 +1,193 @@
+"""Image encoder and decoder on two views: the image, and the image flipped.
+
+Every equivariant map from images to regular features is (f(x), f(flip x)) for some plain f. So a
+view is an ordinary feature map in its own coordinates, the second view in mirrored ones, and
+mirroring the image only swaps the views. Stock convolutions do the rest: no flipped kernels, and no
+condition on stride, padding or image width. By default the views meet after the trunk (unmixed,
+half the FLOPs); `mixed` lets each view also read the other, flipped into its coordinates.
+"""
+
+from collections.abc import Callable, Sequence
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from swap.errors import UserError
+from swap.nn.init import activation, gain
+from swap.nn.linear import Linear
+from swap.nn.norm import ChannelNorm
+from swap.nn.parts import Parts, halves, per_view
+from swap.symmetry import Rep, regular
+
+KERNEL, STRIDE, PADDING = 4, 2, 1
+"""Each layer halves the image, or doubles it on the way back [WMP]."""
+
+
+class ViewConv(nn.Module):
+    """One convolution, or transposed one, shared by the views."""
+
+    def __init__(self, c_in: int, c_out: int, strength: float, *, up: bool, norm: bool) -> None:
+        super().__init__()
+        self.up = up
+        shape = (c_in, c_out) if up else (c_out, c_in)
+        # A transposed convolution of stride s reaches each output pixel (k/s)² times per channel.
+        reads = c_in * (KERNEL // STRIDE if up else KERNEL) ** 2
+        self.weight = nn.Parameter(torch.randn(*shape, KERNEL, KERNEL) * strength * reads**-0.5)
+        self.bias = nn.Parameter(torch.zeros(c_out)) if not norm else None
+        self.norm = ChannelNorm(c_out) if norm else None
+
+    def forward(self, views: Parts, act: Callable[[Tensor], Tensor]) -> Parts:
+        n = len(views)
+        weights = per_view(self.weight, n)
+        biases = (None,) * n if self.bias is None else per_view(self.bias, n)
+        conv = F.conv_transpose2d if self.up else F.conv2d
+        # One call a view: in one call for both, a row's place in the batch can change its rounding.
+        out = tuple(
+            conv(v, w, b, stride=STRIDE, padding=PADDING)
+            for v, w, b in zip(views, weights, biases, strict=True)
+        )
+        if self.norm is not None:
+            gains = per_view(self.norm.gain, n)
+            out = tuple(self.norm(v, g) for v, g in zip(out, gains, strict=True))
+        return tuple(act(v) for v in out)
+
+
+def mix(views: Parts) -> Parts:
+    """Each view with the other one beside it, flipped into its coordinates."""
+    if len(views) == 1:
+        return views
+    a, b = views
+    return torch.cat((a, b.flip(-1)), 1), torch.cat((b, a.flip(-1)), 1)
+
+
+class ConvTrunk(nn.Module):
+    """Images [B, c, H, W] -> flat regular features. `channels` count both views."""
+
+    def __init__(
+        self,
+        size: tuple[int, int] = (64, 64),
+        channels: Sequence[int] = (32, 64, 128, 256),
+        *,
+        image_channels: int = 1,
+        mixed: bool = False,
+        act: str = "silu",
+        norm: bool = True,
+        equivariant: bool = True,
+    ) -> None:
+        super().__init__()
+        _check(size, channels)
+        self.image_shape, self.mixed = (image_channels, *size), mixed
+        self.act, self.equivariant = activation(act), equivariant
+        self.layers = nn.ModuleList()
+        c_in, strength, (rows, cols) = image_channels, 1.0, size
+        for k, width in enumerate(channels):
+            c_out = halves(width, "channels") if equivariant else width
+            read = 2 * c_in if k and self._mixes else c_in
+            self.layers.append(ViewConv(read, c_out, strength, up=False, norm=norm))
+            c_in, strength = c_out, gain(act)
+            rows, cols = rows // STRIDE, cols // STRIDE
+        self.features = channels[-1] * rows * cols
+
+    @property
+    def _mixes(self) -> bool:
+        return self.mixed and self.equivariant
+
+    @property
+    def rep(self) -> Rep:
+        return regular(self.features // 2)
+
+    def forward(self, image: Tensor) -> Tensor:
+        if image.shape[-3:] != self.image_shape:
+            raise UserError(
+                f"this trunk reads images {list(self.image_shape)}, got {list(image.shape[-3:])}; "
+                "pass [..., channels, rows, columns]"
+            )
+        lead = image.shape[:-3]
+        image = image.reshape(-1, *self.image_shape)
+        views: Parts = (image, image.flip(-1)) if self.equivariant else (image,)
+        for k, layer in enumerate(self.layers):
+            views = layer(mix(views) if k and self._mixes else views, self.act)
+        return torch.cat([v.flatten(1) for v in views], -1).unflatten(0, lead)
+
+    def dense(self) -> nn.Module:
+        """The same function with both views in one batch: stock layers, half the calls."""
+        return _OneBatch(self) if self.equivariant else self
+
+
+class _OneBatch(nn.Module):
+    """A two-view trunk run as a plain one on a batch of both views. Equal up to rounding."""
+
+    def __init__(self, trunk: ConvTrunk) -> None:
+        super().__init__()
+        self.trunk = trunk
+
+    def forward(self, image: Tensor) -> Tensor:
+        x = image.reshape(-1, *self.trunk.image_shape)
+        x = torch.cat((x, x.flip(-1)))
+        for k, layer in enumerate(self.trunk.layers):
+            if k and self.trunk._mixes:
+                x = torch.cat(mix(tuple(x.chunk(2))))
+            (x,) = layer((x,), self.trunk.act)
+        left, right = x.flatten(1).chunk(2)
+        return torch.cat((left, right), -1).unflatten(0, image.shape[:-3])
+
+
+class ConvDecoder(nn.Module):
+    """Features of any Rep -> images [B, c, H, W], each pixel the mean of what both views say."""
+
+    def __init__(
+        self,
+        rep_in: Rep,
+        size: tuple[int, int] = (64, 64),
+        channels: Sequence[int] = (256, 128, 64, 32),
+        *,
+        image_channels: int = 1,
+        mixed: bool = False,
+        act: str = "silu",
+        norm: bool = True,
+        equivariant: bool = True,
+    ) -> None:
+        super().__init__()
+        _check(size, channels)
+        self.act, self.mixed, self.equivariant = activation(act), mixed, equivariant
+        shrink = STRIDE ** len(channels)
+        self.start = (size[0] // shrink, size[1] // shrink)
+        c_in = halves(channels[0], "channels") if equivariant else channels[0]
+        wide = regular(channels[0] * self.start[0] * self.start[1] // 2)
+        self.lift = Linear(rep_in, wide, equivariant=equivariant)
+        self.layers = nn.ModuleList()
+        strength = 1.0
+        for k, width in enumerate([*channels[1:], image_channels]):
+            last = k == len(channels) - 1
+            c_out = halves(width, "channels") if equivariant and not last else width
+            read = 2 * c_in if mixed and equivariant else c_in
+            self.layers.append(ViewConv(read, c_out, strength, up=True, norm=norm and not last))
+            c_in, strength = c_out, gain(act)
+
+    def forward(self, features: Tensor) -> Tensor:
+        lead = features.shape[:-1]
+        flat = self.lift(features.reshape(-1, features.shape[-1]))
+        sides = flat.chunk(2, -1) if self.equivariant else (flat,)
+        views: Parts = tuple(v.unflatten(-1, (-1, *self.start)) for v in sides)
+        for layer in self.layers[:-1]:
+            views = layer(self._read(views), self.act)
+        views = self.layers[-1](self._read(views), activation("identity"))
+        image = views[0] if len(views) == 1 else (views[0] + views[1].flip(-1)) / 2
+        return image.unflatten(0, lead)
+
+    def _read(self, views: Parts) -> Parts:
+        return mix(views) if self.mixed else views
+
+
+def _check(size: tuple[int, int], channels: Sequence[int]) -> None:
+    if not channels:
+        raise UserError("a trunk needs channels, e.g. (32, 64, 128, 256)")
+    shrink = STRIDE ** len(channels)
+    for side in size:
+        if side <= 0 or side % shrink:
+            use = max(1, round(side / shrink)) * shrink
+            raise UserError(
+                f"image size {size[0]}x{size[1]} does not halve {len(channels)} times; "
+                f"use a multiple of {shrink}, e.g. {use}, or fewer layers"
+            )

@@ -1,0 +1,90 @@
+"""The action distribution: a mean from the network, a learned std that is tied and bounded."""
+
+import math
+
+import torch
+from torch import Tensor, nn
+
+from swap.errors import UserError
+from swap.nn.orbits import Orbits
+from swap.symmetry import Rep
+
+_HALF_LOG_TAU = 0.5 * math.log(2 * math.pi)
+
+
+class GaussianHead(nn.Module):
+    """Mean [..., d] -> `Gaussian`. One std for each orbit of the action's Rep: left equals right.
+
+    The std stays in (min_std, max_std) by construction, so that no step can make it negative.
+    """
+
+    def __init__(
+        self,
+        rep: Rep,
+        *,
+        init_std: float = 1.0,
+        min_std: float = 0.05,
+        max_std: float = 2.0,
+        equivariant: bool = True,
+    ) -> None:
+        super().__init__()
+        if not 0 < min_std < init_std < max_std:
+            raise UserError(
+                f"init_std={init_std} must lie between min_std={min_std} and max_std={max_std}, "
+                "all above 0"
+            )
+        self.rep, self.min_std, self.max_std = rep, min_std, max_std
+        self.orbits = Orbits(rep, equivariant=equivariant)
+        share = (init_std - min_std) / (max_std - min_std)
+        start = math.log(share / (1 - share))
+        self.raw_std = nn.Parameter(torch.full((self.orbits.size,), start))
+
+    def forward(self, mean: Tensor) -> "Gaussian":
+        if mean.shape[-1] != self.rep.dim:
+            raise UserError(
+                f"actions have {self.rep.dim} entries, the mean {mean.shape[-1]}; "
+                f"pass [..., {self.rep.dim}]"
+            )
+        std = self.min_std + (self.max_std - self.min_std) * torch.sigmoid(self.raw_std)
+        return Gaussian(mean, std, self.orbits)
+
+
+class Gaussian:
+    """A diagonal normal distribution whose densities do not see handedness."""
+
+    def __init__(self, mean: Tensor, std_per_orbit: Tensor, orbits: Orbits) -> None:
+        self.mean, self._std, self._orbits = mean, std_per_orbit, orbits
+
+    @property
+    def std(self) -> Tensor:
+        """[d], in the action's order."""
+        return self._orbits.restore(self._orbits.tied(self._std))
+
+    def sample(self, noise: Tensor) -> Tensor:
+        """mean + std * noise; pass standard normal noise like the mean, mirrored to mirror."""
+        return self.mean + self.std * noise
+
+    def log_prob(self, action: Tensor) -> Tensor:
+        """[...]"""
+        deviation = self._orbits.columns(action - self.mean)
+        stds = self._orbits.tied(self._std)
+        terms = tuple(
+            -0.5 * (d / s).square() - torch.log(s) - _HALF_LOG_TAU
+            for d, s in zip(deviation, stds, strict=True)
+        )
+        return self._orbits.sum(terms)
+
+    def entropy(self) -> Tensor:
+        """A scalar: the same in every state."""
+        stds = self._orbits.tied(self._std)
+        return self._orbits.sum(tuple(torch.log(s) + 0.5 + _HALF_LOG_TAU for s in stds))
+
+    def kl(self, other: "Gaussian") -> Tensor:
+        """KL[self || other], [...]."""
+        deviation = self._orbits.columns(self.mean - other.mean)
+        stds = zip(self._orbits.tied(self._std), self._orbits.tied(other._std), strict=True)
+        terms = tuple(
+            torch.log(t / s) + (s.square() + d.square()) / (2 * t.square()) - 0.5
+            for d, (s, t) in zip(deviation, stds, strict=True)
+        )
+        return self._orbits.sum(terms)

@@ -1,0 +1,73 @@
+"""The recurrent cell: a GRU whose gates are one normalised linear layer, in views.
+
+The paper's SE-GRU (eq. 5): mirror the state and the input, and the next state is mirrored.
+"""
+
+import torch
+from torch import Tensor, nn
+
+from swap.nn.linear import Linear
+from swap.nn.norm import RMSNorm
+from swap.nn.parts import Parts, butterfly, cat, halves, views_of
+from swap.symmetry import Rep, regular
+
+
+class GRUCell(nn.Module):
+    """(input features, state) -> next state; all flat tensors of regular features.
+
+    Gates come from one layer without bias, then a norm; the update gate is biased towards keeping
+    the state, which lets gradients through many steps from the start.
+    """
+
+    def __init__(
+        self, inputs: int, width: int, *, update_bias: float = -1.0, equivariant: bool = True
+    ) -> None:
+        super().__init__()
+        self.inputs, self.width, self.update_bias = inputs, width, update_bias
+        read = regular(halves(inputs, "inputs") + halves(width, "width"))
+        self.gates = Linear(read, regular(3 * width // 2), bias=False, equivariant=equivariant)
+        self.norm = RMSNorm(3 * width, equivariant=equivariant)
+        self.equivariant = equivariant
+
+    @property
+    def rep(self) -> Rep:
+        """How the state mirrors: the paper's F_l."""
+        return regular(self.width // 2)
+
+    def forward(self, x: Tensor, h: Tensor) -> Tensor:
+        both = views_of(x, self.equivariant), views_of(h, self.equivariant)
+        return torch.cat(self.step(*both), -1)
+
+    def step(self, x: Parts, h: Parts) -> Parts:
+        """The same, view by view."""
+        gates = self.norm(butterfly(self.gates.parts(butterfly(cat(x, h)))))
+        return tuple(self._next(g, state) for g, state in zip(gates, h, strict=True))
+
+    def _next(self, gates: Tensor, h: Tensor) -> Tensor:
+        reset, candidate, update = gates.chunk(3, -1)
+        candidate = torch.tanh(torch.sigmoid(reset) * candidate)
+        update = torch.sigmoid(update + self.update_bias)
+        return update * candidate + (1 - update) * h
+
+    @torch.no_grad()
+    def dense(self) -> "GRUCell":
+        """The same cell as a plain one."""
+        plain = GRUCell(
+            self.inputs, self.width, update_bias=self.update_bias, equivariant=False
+        ).to(self.gates.weight[0])
+        folded, gain = self.gates.dense().weight[0].data, self.norm.dense().gain.data
+        if self.equivariant:
+            # Views keep [input, state] and [reset, candidate, update] together on each side; a
+            # plain cell keeps both sides of each together.
+            columns = _sides_inward(self.inputs, self.width).to(folded.device)
+            rows = _sides_inward(self.width, self.width, self.width).to(folded.device)
+            folded, gain = folded[rows][:, columns], gain[rows]
+        plain.gates.weight[0].copy_(folded)
+        plain.norm.gain.copy_(gain)
+        return plain
+
+
+def _sides_inward(*widths: int) -> Tensor:
+    """The order that turns [a b | a b] (sides outermost) into [a a | b b] (sides innermost)."""
+    position = torch.arange(sum(widths)).reshape(2, -1)
+    return torch.cat([part.reshape(-1) for part in position.split([w // 2 for w in widths], 1)])

@@ -1,0 +1,83 @@
+"""Linear layers with an activation between: any Rep in, any Rep out, hidden features in views."""
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor, nn
+
+from swap.errors import UserError
+from swap.nn.init import activation, gain
+from swap.nn.linear import Linear
+from swap.nn.norm import RMSNorm
+from swap.nn.parts import butterfly, halves
+from swap.symmetry import Rep, regular
+
+
+class MLP(nn.Module):
+    """`rep_in` -> hidden widths -> `rep_out`; without `rep_out` the last hidden features come out.
+
+    Widths count both views: `hidden=(256, 128)` is as wide as a plain 256-128 network.
+    """
+
+    layers: Sequence[Linear]
+    norms: Sequence[RMSNorm | nn.Identity]
+    out: Linear | None
+
+    def __init__(
+        self,
+        rep_in: Rep,
+        hidden: Sequence[int],
+        rep_out: Rep | None = None,
+        *,
+        act: str = "elu",
+        norm: bool = False,
+        out_gain: float = 1.0,
+        equivariant: bool = True,
+    ) -> None:
+        super().__init__()
+        if not hidden:
+            raise UserError("an MLP needs a hidden width; for none use Linear(rep_in, rep_out)")
+        self.act, self.act_name, self.normed = activation(act), act, norm
+        self.hidden, self.equivariant = tuple(hidden), equivariant
+        layers, norms = [], []
+        rep, strength = rep_in, 1.0
+        for width in hidden:
+            wide = regular(halves(width, "hidden width"))
+            layer = Linear(rep, wide, bias=not norm, gain=strength, equivariant=equivariant)
+            layers.append(layer)
+            norms.append(RMSNorm(width, equivariant=equivariant) if norm else nn.Identity())
+            rep, strength = wide, gain(act)
+        self.layers = nn.ModuleList(layers)  # type: ignore[assignment]
+        self.norms = nn.ModuleList(norms)  # type: ignore[assignment]
+        self.rep_in, self.rep_out = rep_in, rep if rep_out is None else rep_out
+        self.out = None
+        if rep_out is not None:
+            self.out = Linear(rep, rep_out, gain=strength * out_gain, equivariant=equivariant)
+
+    def forward(self, x: Tensor) -> Tensor:
+        parts = self.layers[0].source.split(x)
+        views = parts
+        for layer, norm in zip(self.layers, self.norms, strict=True):
+            views = norm(butterfly(layer.parts(parts)))
+            views = tuple(self.act(v) for v in views)
+            parts = butterfly(views)
+        if self.out is None:
+            return torch.cat(views, -1)
+        return self.out.target.merge(self.out.parts(parts))
+
+    @torch.no_grad()
+    def dense(self) -> "MLP":
+        """The same function as a plain network: for export, and for a batch of one."""
+        plain = MLP(
+            *(self.rep_in, self.hidden, None if self.out is None else self.rep_out),
+            act=self.act_name,
+            norm=self.normed,
+            equivariant=False,
+        ).to(self.layers[0].weight[0])
+        for k, (layer, norm) in enumerate(zip(self.layers, self.norms, strict=True)):
+            plain.layers[k].load_state_dict(layer.dense().state_dict())
+            if isinstance(norm, RMSNorm):
+                plain.norms[k].load_state_dict(norm.dense().state_dict())
+        if self.out is not None and plain.out is not None:
+            plain.out.load_state_dict(self.out.dense().state_dict())
+        return plain

@@ -1,0 +1,75 @@
+"""Observations -> zero mean and unit scale, with running statistics that are themselves symmetric.
+
+Statistics are kept in even and odd coordinates, which do not move under the mirror: the mean of an
+odd coordinate is zero by symmetry, so only its square is counted, and the two entries of a pair
+share the mean of their squares. A run on mirrored data therefore ends in the same statistics, to
+the last bit, and a robot that has only ever turned left is not biased to the left.
+"""
+
+import torch
+from torch import Tensor, nn
+
+from swap.errors import UserError
+from swap.nn.basis import Basis
+from swap.symmetry import Parity, Rep, trivial
+
+
+class RunningNorm(nn.Module):
+    """`update(batch)` learns, `forward` normalises and clips; statistics are float64."""
+
+    mean: Tensor
+    inverse_std: Tensor
+    count: Tensor
+    first: Tensor
+    second: Tensor
+    made_of: Tensor
+
+    def __init__(
+        self, rep: Rep, *, clip: float = 10.0, eps: float = 1e-4, equivariant: bool = True
+    ) -> None:
+        super().__init__()
+        self.rep, self.clip, self.eps, self.equivariant = rep, clip, eps, equivariant
+        self.basis = Basis(rep, equivariant=equivariant)
+        for name, fill in (("mean", 0.0), ("inverse_std", 1.0)):
+            self.register_buffer(name, torch.full((rep.dim,), fill))
+        for name in ("first", "second"):  # mean, and mean square about it, of each coordinate
+            self.register_buffer(name, torch.zeros(rep.dim, dtype=torch.float64))
+        self.register_buffer("count", torch.zeros((), dtype=torch.float64))
+        # The two coordinates that make up each entry (twice the same one where nothing is paired).
+        merge = Parity(rep).merge if equivariant else Parity(trivial(rep.dim)).merge
+        self.register_buffer("made_of", torch.tensor([merge.a, merge.b]), persistent=False)
+
+    def forward(self, x: Tensor) -> Tensor:
+        if x.shape[-1] != self.rep.dim:
+            raise UserError(
+                f"this normaliser knows {self.rep.dim} entries, got {x.shape[-1]}; "
+                f"pass [..., {self.rep.dim}]"
+            )
+        mean, inverse_std = self.mean.to(x.dtype), self.inverse_std.to(x.dtype)
+        return ((x - mean) * inverse_std).clamp(-self.clip, self.clip)
+
+    @torch.no_grad()
+    def update(self, x: Tensor) -> None:
+        """Take a batch [..., d] of raw observations into account."""
+        x = x.reshape(-1, self.rep.dim).double()
+        parts = [p * self.basis.scale for p in self.basis.split(x)]
+        coordinates = torch.cat(parts, -1)
+        first = coordinates.mean(0)
+        if self.equivariant:
+            first[self.rep.n_even :] = 0
+        second = (coordinates - first).square().mean(0)
+        n = len(x)
+        share = n / (self.count + n)
+        shift = first - self.first
+        self.second += share * (second - self.second + shift.square() * (1 - share))
+        self.first += share * shift
+        self.count += n
+        self._write_out()
+
+    def _write_out(self) -> None:
+        """Coordinates -> entries: the mean by the basis, each variance shared by its orbit."""
+        mean = self.basis.merge(self.first.split(self.basis.sizes)) * self.basis.scale
+        a, b = self.made_of
+        variance = (self.second[a] + self.second[b]) / 2
+        self.mean.copy_(mean)
+        self.inverse_std.copy_((variance + self.eps).rsqrt())

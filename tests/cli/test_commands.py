@@ -1,0 +1,112 @@
+"""The command line as a user meets it."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from swap.cli import main as cli
+from swap.errors import UserError
+
+
+def swap(*words: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "swap", *words], capture_output=True, text=True, check=False
+    )
+
+
+def test_help_lists_every_command_and_each_has_its_file_and_help(capsys):
+    assert cli.dispatch(["--help"]) == 0
+    text = capsys.readouterr().out
+    for name in cli.COMMANDS:
+        assert name in text
+        with pytest.raises(SystemExit) as stop:
+            cli.dispatch([*name.split(), "--help"])
+        assert stop.value.code == 0
+        assert f"swap {name}" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["chek"], "swap: unknown command 'chek'; did you mean 'check nn'?"),
+        (["check"], "swap: swap check needs a subject: "),
+        (["bench", "nm"], "swap: unknown subject of swap bench 'nm'; known: "),
+        (["mirror", "--jsn", "x"], "--json"),
+        (["mirror", "--json", "/no/such/folder/x.json"], "cannot write '/no/such/folder/x.json'"),
+        (["bench", "nn", "--batch", "many"], "--batch"),
+        (["bench", "nn", "--batch", "0"], "--batch 0 is too small; use 1 or more"),
+        (["check", "nn", "--device", "tpu"], "unknown device 'tpu'; use cpu, cuda, cuda:0 or auto"),
+    ],
+)
+def test_a_mistake_is_one_line_and_exit_code_2(words, says):
+    done = swap(*words)
+    assert done.returncode == 2
+    assert done.stderr.count("\n") == 1
+    assert says in done.stderr
+    assert done.stdout == ""
+
+
+def test_mirror_prints_the_table_and_writes_the_same_figures(capsys, tmp_path):
+    file = tmp_path / "mirror.json"
+    assert cli.dispatch(["mirror", "--json", str(file)]) == 0
+    shown, written = capsys.readouterr().out, json.loads(file.read_text())
+    rows = {row["quantity"]: row for row in written["rows"]}
+    assert rows["joint_pos"]["mirrored"] == "left leg <-> right leg, abad negated"
+    assert rows["foot_heights"]["mirrored"] == "left leg <-> right leg, each flipped"
+    assert rows["command"]["mirrored"] == "(x, -y, -yaw)"
+    for name in rows:
+        assert name in shown
+
+
+def test_doctor_says_what_is_here(capsys, tmp_path):
+    file = tmp_path / "doctor.json"
+    assert cli.dispatch(["doctor", "--json", str(file)]) == 0
+    rows = {row["what"]: row for row in json.loads(file.read_text())["rows"]}
+    assert rows["torch"]["state"] == "ok"
+    assert rows["GPU"]["found"]
+    assert "all that is needed is here" in capsys.readouterr().out
+
+
+def test_doctor_names_the_cure_for_what_is_missing(capsys, monkeypatch):
+    from swap.cli import doctor
+
+    monkeypatch.setattr(doctor, "NEEDED", ("no-such-package",))
+    assert cli.dispatch(["doctor"]) == 1
+    assert "pip install -c constraints.txt no-such-package" in capsys.readouterr().out
+
+
+def test_check_nn_fails_when_a_layer_breaks_the_mirror(capsys, monkeypatch, tmp_path):
+    from swap.nn import check
+    from swap.nn.zoo import Example, examples
+
+    good = next(e for e in examples() if e.name == "Linear 512 -> action 12")
+    bad = Example("broken", lambda eq: good.build(False), good.shapes, good.reads, good.gives)
+    monkeypatch.setattr(check, "examples", lambda: [good])
+    assert cli.dispatch(["check", "nn"]) == 0
+    monkeypatch.setattr(check, "examples", lambda: [good, bad])
+    file = tmp_path / "check.json"
+    assert cli.dispatch(["check", "nn", "--json", str(file)]) == 1
+    assert "FAILED: broken" in capsys.readouterr().out
+    exact = {row["module"]: row["exact"] for row in json.loads(file.read_text())["rows"]}
+    assert exact == {good.name: True, "broken": False}
+
+
+def test_bench_nn_gives_ratios_to_dense(capsys, tmp_path):
+    file = tmp_path / "bench.json"
+    words = ["bench", "nn", "--device", "cpu", "--batch", "8", "--images", "1", "--repeats", "1"]
+    assert cli.dispatch([*words, "--json", str(file)]) == 0
+    rows = json.loads(file.read_text())["rows"]
+    assert {row["layer"] for row in rows} >= {"linear 256", "3-layer MLP 1024"}
+    assert all(row["equivariant"] > 0 and row["dense ms"] > 0 for row in rows)
+
+
+def test_one_line_from_any_box():
+    box = "╭─ Title ──╮\n│ bad thing │\n│ ───────── │\n│ For full helptext, see x │\n╰──╯\n"
+    assert cli.one_line(box, "swap x") == "bad thing (see swap x --help)"
+    assert cli.one_line("", "swap x") == "cannot read these options (see swap x --help)"
+
+
+def test_user_errors_are_value_errors():
+    assert issubclass(UserError, ValueError)

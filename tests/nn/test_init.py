@@ -1,0 +1,54 @@
+"""Power is kept through eight layers, as in the plain twin."""
+
+import pytest
+import torch
+
+from swap.nn import MLP, ConvTrunk, Linear
+from swap.nn.init import gain
+from swap.symmetry import Spaces, regular
+
+SPACES = Spaces()
+
+
+# SiLU is used with a norm only: it grows faster than its input, so that without one any deviation
+# of power is amplified layer by layer, in the plain twin as well.
+@pytest.mark.parametrize("act", ["identity", "elu", "relu", "tanh"])
+@pytest.mark.parametrize("equivariant", [True, False])
+def test_power_over_eight_layers(act, equivariant):
+    torch.manual_seed(0)
+    powers = []
+    for _ in range(150):
+        mlp = MLP(regular(256), (512,) * 7, regular(256), act=act, equivariant=equivariant)
+        with torch.no_grad():
+            powers.append(mlp(torch.randn(4, 512)).square().mean())
+    assert torch.stack(powers).mean() == pytest.approx(1, abs=0.05)
+
+
+@pytest.mark.parametrize("field", ["proprioception", "privileged", "heights"])
+def test_power_from_and_to_signed_spaces(field):
+    torch.manual_seed(0)
+    rep = getattr(SPACES, field).rep
+    x = torch.randn(2000, rep.dim)
+    for layer in (Linear(rep, regular(512)), Linear(regular(512), rep)):
+        x = torch.randn(2000, layer.source.rep.dim)
+        with torch.no_grad():
+            assert layer(x).square().mean() == pytest.approx(1, abs=0.1)
+
+
+def test_power_through_the_conv_trunk_is_that_of_its_plain_twin():
+    """Zero padding costs power at every border, the same share in all three."""
+    torch.manual_seed(0)
+    powers = []
+    for equivariant, mixed in ((False, False), (True, False), (True, True)):
+        runs = []
+        for _ in range(100):
+            trunk = ConvTrunk(norm=False, act="relu", mixed=mixed, equivariant=equivariant)
+            with torch.no_grad():
+                runs.append(trunk(torch.randn(2, 1, 64, 64)).square().mean())
+        powers.append(float(torch.stack(runs).mean() * gain("relu") ** 2))
+    assert 0.6 < powers[0] < 1
+    assert powers[1:] == pytest.approx([powers[0]] * 2, rel=0.1)
+
+
+def test_gain_of_relu_is_known():
+    assert gain("relu") == pytest.approx(2**0.5, rel=1e-6)
