@@ -4,7 +4,7 @@ BIN := .venv/bin
 READY := .venv/.ready
 JOBS ?= 2
 
-.PHONY: help setup test lint pytest demo test-oracles clean
+.PHONY: help setup test lint pytest demo test-oracles bench-oracles clean
 
 help:  ## show the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
@@ -28,20 +28,25 @@ lint: $(READY)
 	@$(BIN)/lint-imports --no-logo
 
 pytest: $(READY)
-	@$(BIN)/python -m pytest -n $(JOBS)
+	@$(BIN)/python -m pytest -n $(JOBS) -m "not oracle"
 
 demo: $(READY)  ## the mirror table and the exactness report
 	@$(BIN)/swap mirror
 	@$(BIN)/swap check nn
 
-.venv-oracles/.ready: pyproject.toml constraints.txt
-	@command -v gfortran >/dev/null || { echo "the oracle escnn compiles Fortran: install gfortran (Debian: apt-get install gfortran)"; exit 2; }
+# escnn's dependencies hold numpy below 2, so it gets an environment of its own, without the simulator.
+ORACLES := PYTHONPATH=src .venv-oracles/bin/python
+.venv-oracles/.ready: constraints-oracles.txt
+	@command -v gfortran >/dev/null || { echo "escnn compiles Fortran: install gfortran first (Debian: apt-get install gfortran)"; exit 2; }
 	@$(PYTHON) -m venv .venv-oracles
-	@.venv-oracles/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev,oracles]'
+	@.venv-oracles/bin/python -m pip install --quiet --disable-pip-version-check -c constraints-oracles.txt torch escnn pytest hypothesis rich tyro
 	@touch $@
 
-test-oracles: .venv-oracles/.ready  ## compare with escnn (needs gfortran)
-	@.venv-oracles/bin/python -m pytest -m oracle tests
+test-oracles: .venv-oracles/.ready  ## compare the layers with escnn (needs gfortran)
+	@$(ORACLES) -m pytest -m oracle tests/nn
+
+bench-oracles: .venv-oracles/.ready  ## time the layers against dense ones and escnn (needs gfortran)
+	@$(ORACLES) -m swap bench nn
 
 clean:  ## remove what set-up and tests made
 	rm -rf .venv .venv-oracles .pytest_cache .mypy_cache .ruff_cache .hypothesis

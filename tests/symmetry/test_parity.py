@@ -20,8 +20,8 @@ def test_merge_is_the_transpose_of_split(rep):
 
 
 @given(reps())
-def test_an_orbit_is_an_entry_with_its_mirror_image(rep):
+def test_every_entry_is_in_one_pair_or_fixed(rep):
     parity = Parity(rep)
-    for i, j in enumerate(rep.perm):
-        assert parity.orbit[i] == parity.orbit[j]
-    assert len(set(parity.orbit)) == parity.n_orbits == len(parity.pairs) + len(parity.fixed)
+    listed = [i for pair in parity.pairs for i in pair] + list(parity.fixed)
+    assert sorted(listed) == list(range(rep.dim))
+    assert all(rep.perm[i] == j for i, j in parity.pairs)

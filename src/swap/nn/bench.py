@@ -176,11 +176,11 @@ def _timed(step: Callable[[], None], device: str) -> float:
 def escnn_mlp(width: int, layers: int) -> dict[str, nn.Module]:
     """The same network from escnn, if it is installed: {} if not."""
     try:
-        from escnn import gspaces
+        from escnn import group, gspaces
         from escnn import nn as enn
     except ImportError:
         return {}
-    space = gspaces.no_base_space(gspaces.flipRot2dOnR2(1).fibergroup)
+    space = gspaces.no_base_space(group.cyclic_group(2))
     kind = enn.FieldType(space, [space.regular_repr] * (width // 2))
     parts: list[nn.Module] = [enn.Linear(kind, kind)]
     for _ in range(layers - 1):

@@ -1,7 +1,7 @@
 """The exactness report: every example layer on an input and on its mirror image, bit for bit."""
 
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import contextmanager
 from typing import Any
 
 import torch
@@ -85,12 +85,16 @@ def mirror(example: Example, inputs: Sequence[Tensor]) -> list[Tensor]:
     return [read(x) for read, x in zip(example.reads, inputs, strict=True)]
 
 
-def numerics(precision: str, device: str) -> AbstractContextManager[Any]:
+@contextmanager
+def numerics(precision: str, device: str) -> Iterator[None]:
     """The arithmetic a precision names."""
-    torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = precision == "tf32"
-    if precision == "bf16":
-        return torch.autocast(device.split(":")[0], dtype=torch.bfloat16)
-    return nullcontext()
+    matmul, cudnn = torch.backends.cuda.matmul, torch.backends.cudnn
+    before = matmul.allow_tf32, cudnn.allow_tf32
+    matmul.allow_tf32 = cudnn.allow_tf32 = precision == "tf32"
+    kind = device.split(":")[0]
+    with torch.autocast(kind, dtype=torch.bfloat16, enabled=precision == "bf16"):
+        yield
+    matmul.allow_tf32, cudnn.allow_tf32 = before
 
 
 def n_parameters(module: nn.Module) -> int:

@@ -49,8 +49,8 @@ class Linear(nn.Module):
     def parts(self, parts: Parts) -> Parts:
         """(even, odd) in, (even, odd) out; the scales of both bases are folded into the weights."""
         scale = self.source.scale * self.target.scale
-        weights = [w if scale == 1 else w * scale for w in self.weight]
-        bias = None if self.bias is None else self.bias * self.target.scale
+        weights = [_scaled(w, scale) for w in self.weight]
+        bias = None if self.bias is None else _scaled(self.bias, self.target.scale)
         first = F.linear(parts[0], weights[0], bias)
         return (first, *(F.linear(x, w) for x, w in zip(parts[1:], weights[1:], strict=True)))
 
@@ -86,6 +86,10 @@ class InvariantHead(Linear):
         self, rep_in: Rep, outputs: int = 1, *, gain: float = 1.0, equivariant: bool = True
     ) -> None:
         super().__init__(rep_in, trivial(outputs), gain=gain, equivariant=equivariant)
+
+
+def _scaled(parameter: Tensor, factor: float) -> Tensor:
+    return parameter if factor == 1 else parameter * factor
 
 
 def _matrix(array: np.ndarray, like: Tensor) -> Tensor:

@@ -54,18 +54,6 @@ class Parity:
         return tuple(i for i, j in enumerate(self.rep.perm) if i == j)
 
     @cached_property
-    def orbit(self) -> tuple[int, ...]:
-        """For each position the number of its orbit: what is tied across the mirror is shared."""
-        number: dict[int, int] = {}
-        for i, j in enumerate(self.rep.perm):
-            number.setdefault(min(i, j), len(number))
-        return tuple(number[min(i, j)] for i, j in enumerate(self.rep.perm))
-
-    @property
-    def n_orbits(self) -> int:
-        return len(self.pairs) + len(self.fixed)
-
-    @cached_property
     def split(self) -> Gather:
         """Entries -> even and odd coordinates."""
         rows: list[_Row] = []
