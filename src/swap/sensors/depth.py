@@ -33,7 +33,7 @@ class CameraCfg:
 
     pos_b: tuple[float, float, float] = (0.42, 0.0, 0.06)
     """Position in the base frame, m."""
-    pitch_rad: float = 0.4
+    pitch_rad: float = 0.25
     """Positive looks down."""
     rows: int = 64
     cols: int = 64
