@@ -193,7 +193,7 @@ def test_legs_are_given_exactly_when_they_are_seen(scenes):
     run = Run(scenes, cfg(0.1))
     with pytest.raises(UserError, match="exactly when the camera was made with radius_m"):
         run.camera.track(*run.pose(0)[:2], run.scene.legs)
-    with pytest.raises(UserError, match=re.escape("has shape (2, 1, 3); give (3, 1, 3)")):
+    with pytest.raises(UserError, match=re.escape("base_pos has shape (2, 3); give (3, 3)")):
         run.camera.track(run.scene.base_pos[:2], run.scene.base_quat)
 
 

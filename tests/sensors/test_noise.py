@@ -13,20 +13,23 @@ CAMERA = CameraCfg()
 QUIET = NoiseCfg(sigma_m=0.0, sigma_per_m=0.0, edge_holes=0.0, blob_holes=0.0, dropped=0.0)
 
 
-def wall(n, z_m, device):
-    value = (z_m - CAMERA.near_m) / (CAMERA.far_m - CAMERA.near_m)
-    return torch.full((n, CAMERA.rows, CAMERA.cols), value, device=device)
+SMALL = CameraCfg(rows=8, cols=8)
+
+
+def wall(n, z_m, device, camera=CAMERA):
+    value = (z_m - camera.near_m) / (camera.far_m - camera.near_m)
+    return torch.full((n, camera.rows, camera.cols), value, device=device)
 
 
 class Spoiler:
     """A noise stage with all it needs."""
 
-    def __init__(self, cfg, n, device, seed=0):
+    def __init__(self, cfg, n, device, seed=0, camera=CAMERA):
         self.draws = Draws(n, seed, torch.device(device))
-        self.noise = DepthNoise(cfg, CAMERA, self.draws)
+        self.noise = DepthNoise(cfg, camera, self.draws)
         self.fresh = torch.zeros(n, dtype=torch.bool, device=device)
         self.mask = torch.ones(n, dtype=torch.bool, device=device)
-        self.noisy = torch.ones(n, CAMERA.rows, CAMERA.cols, device=device)
+        self.noisy = torch.ones(n, camera.rows, camera.cols, device=device)
 
     def __call__(self, clean):
         self.noise(clean, self.noisy, self.fresh, self.mask)
@@ -93,10 +96,10 @@ def test_blobs_take_up_to_five_percent_of_a_frame(scenes):
 
 
 def test_one_frame_in_a_hundred_is_lost_and_the_previous_one_repeated(scenes):
-    n, frames = 1000, 20
+    n, frames = 2000, 20
     cfg = replace(NoiseCfg(), dropped=0.01, blob_holes=0.0)
-    spoil = Spoiler(cfg, n, scenes.device)
-    small = wall(n, 2.0, scenes.device)
+    spoil = Spoiler(cfg, n, scenes.device, camera=SMALL)
+    small = wall(n, 2.0, scenes.device, SMALL)
     lost, before = 0, spoil(small)
     for _ in range(frames):
         now = spoil(small)

@@ -19,7 +19,7 @@ from swap.courses.course import SLOTS, Boxes
 from swap.errors import UserError
 from swap.sensors.camera_kernels import draw_camera, recall, remember
 from swap.sensors.depth import CameraCfg, Depth
-from swap.sensors.launch import Views, launch
+from swap.sensors.launch import Views, expect_shape, launch
 from swap.sensors.noise import DepthNoise, Draws, NoiseCfg
 
 
@@ -53,6 +53,9 @@ class DepthCameraCfg:
     def memory(self) -> int:
         """Poses that the longest latency looks back on."""
         return math.ceil(round(self.latency_s[1] / self.step_s, 6)) + 1
+
+
+_NAMES = {"pos": "base_pos", "quat": "base_quat", "start": "legs[0]", "end": "legs[1]"}
 
 
 class Frames(NamedTuple):
@@ -105,7 +108,7 @@ class DepthCamera:
             name: torch.zeros(n, cfg.memory, *size, device=self.device)
             for name, size in sizes.items()
         }
-        self._then = {
+        self._past = {
             name: torch.zeros(n, *size, device=self.device) for name, size in sizes.items()
         }
 
@@ -133,7 +136,7 @@ class DepthCamera:
             view("offset_rot", self.offset_rot, (n, 3), wp.vec3),
         ]
         mirrored = view("mirrored", self.draws.mirrored, (n,), wp.bool)
-        masked = view("mask", mask, (n,), wp.bool)
+        masked = self._mask(mask)
         sizes = [*ages, cfg.jitter_m, cfg.jitter_rad]
         launch(
             draw_camera, (n,), [*self.draws.views, mirrored, masked, *sizes, *state], self.device
@@ -144,23 +147,23 @@ class DepthCamera:
         n, view = self.n, self._views
         mask = self._everywhere if mask is None else mask
         when = [
-            view("mask", mask, (n,), wp.bool),
+            self._mask(mask),
             view("fresh", self.fresh, (n,), wp.bool),
             view("age", self.age_steps, (n,)),
         ]
         for name, memory in self._memory.items():
-            out = self._then[name]
-            arrays = [view(f"memory {name}", memory, memory.shape)]
-            arrays += [view(f"then {name}", out, out.shape)]
+            out = self._past[name]
+            arrays = [view(f"memory of {name}", memory, memory.shape)]
+            arrays += [view(f"past {name}", out, out.shape)]
             launch(recall, out.shape[:2], [*when, *arrays], self.device)
-        then = self._then
+        past = self._past
         self.depth(
             boxes,
-            then["pos"][:, 0],
-            then["quat"][:, 0],
+            past["pos"][:, 0],
+            past["quat"][:, 0],
             offset_pos=self.offset_pos,
             offset_rot=self.offset_rot,
-            legs=(then["start"], then["end"]) if "start" in then else None,
+            legs=(past["start"], past["end"]) if "start" in past else None,
             mask=mask,
         )
         self.noise(*self.frames, self.fresh, mask)
@@ -176,13 +179,20 @@ class DepthCamera:
     ) -> None:
         if (legs is not None) != ("start" in self._memory):
             raise UserError("give legs exactly when the camera was made with radius_m")
+        expect_shape("base_pos", base_pos, (self.n, 3))
+        expect_shape("base_quat", base_quat, (self.n, 4))
         now = {"pos": base_pos.unsqueeze(1), "quat": base_quat.unsqueeze(1)}
         if legs is not None:
             now |= {"start": legs[0], "end": legs[1]}
-        masked = self._views("mask", mask, (self.n,), wp.bool)
+        masked = self._mask(mask)
         for name, tensor in now.items():
             memory = self._memory[name]
             shape = (self.n, *memory.shape[2:])
-            arrays = [self._views(f"base or leg {name}", tensor, shape)]
-            arrays += [self._views(f"memory {name}", memory, memory.shape)]
+            arrays = [self._views(_NAMES[name], tensor, shape)]
+            arrays += [self._views(f"memory of {name}", memory, memory.shape)]
             launch(remember, shape, [refill, masked, *arrays], self.device)
+
+    def _mask(self, mask: Tensor) -> wp.array:
+        """Two names, so that the view of one is not remade for the other."""
+        name = "everywhere" if mask is self._everywhere else "mask"
+        return self._views(name, mask, (self.n,), wp.bool)

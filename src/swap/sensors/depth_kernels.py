@@ -158,7 +158,7 @@ def trace(
     z_low = z - float(ROWS - 1) * mount.pixel
     depth = wp.vec4(mount.far, mount.far, mount.far, mount.far)
 
-    for s in range(count[n]):
+    for s in range(wp.min(count[n], frames.shape[1])):
         if frames[n, s].reach < wp.max(depth) and overlaps(frames[n, s].bounds, y, z_low, z):
             origin = frames[n, s].origin
             up = frames[n, s].up

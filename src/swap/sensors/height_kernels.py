@@ -69,11 +69,14 @@ def measure(
     x = centre[0] + point[i][0]
     y = centre[1] + point[i][1]
     top = centre[2] - clip[i]
-    for s in range(count[n]):
+    for s in range(wp.min(count[n], frames.shape[1])):
         b = frames[n, s].bounds
         if frames[n, s].reach > top and x >= b[0] and x <= b[1] and y >= b[2] and y <= b[3]:
             origin = frames[n, s].origin + (frames[n, s].ahead * x + frames[n, s].left * y)
             hit = cube_interval(origin, frames[n, s].up)
             if hit[0] <= hit[1]:
                 top = wp.max(top, hit[1])
-    out[n, i] = wp.clamp(top - centre[2], -clip[i], clip[i])
+    value = -clip[i]
+    if top - centre[2] > value:  # also false for a foot that is not finite
+        value = wp.min(top - centre[2], clip[i])
+    out[n, i] = value

@@ -25,6 +25,7 @@ class Views:
     """Warp views of torch tensors, one for each argument name, checked when they are made."""
 
     def __init__(self, device: torch.device) -> None:
+        wp.init()
         self.device = device
         self._views: dict[str, tuple[tuple[Any, ...], Any]] = {}
 
@@ -39,8 +40,7 @@ class Views:
         return self._views[name][1]
 
     def _check(self, name: str, tensor: Tensor, shape: tuple[int, ...], dtype: Any) -> None:
-        if tuple(tensor.shape) != shape:
-            raise UserError(f"{name} has shape {tuple(tensor.shape)}; give {shape}")
+        expect_shape(name, tensor, shape)
         scalar = wp.dtype_to_torch(getattr(dtype, "_wp_scalar_type_", dtype))
         if tensor.dtype != scalar:
             raise UserError(f"{name} is {tensor.dtype}; sensors read {scalar}, convert it first")
@@ -51,6 +51,11 @@ class Views:
             )
         if hasattr(dtype, "_shape_") and tensor.stride(-1) != 1:
             raise UserError(f"the last axis of {name} has gaps; pass {name}.contiguous()")
+
+
+def expect_shape(name: str, tensor: Tensor, shape: tuple[int, ...]) -> None:
+    if tuple(tensor.shape) != shape:
+        raise UserError(f"{name} has shape {tuple(tensor.shape)}; give {shape}")
 
 
 def same_device(a: torch.device, b: torch.device) -> bool:
