@@ -3,7 +3,7 @@
 In this order: error that grows with range, holes along edges, blobs without any return, and now
 and then a frame that never arrives (the previous one is repeated). A hole reads 1, as anything
 unseen does. Every number is a hash of (seed, world's key, world's count of draws, pixel), so
-nothing depends on launch order, device or handedness: a world with `mirrored` set reads the same
+nothing depends on batch, launch order or handedness: a world with `mirrored` set reads the same
 numbers from right to left, and its noisy image is exactly the flipped one.
 """
 
