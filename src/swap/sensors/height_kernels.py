@@ -1,0 +1,82 @@
+"""Height kernels: boxes are moved into the robot's level frame once, then each point's ray.
+
+The level frame sits at the base and turns with its heading; z stays vertical.
+"""
+
+# mypy: ignore-errors
+# (kernels are Warp's language, which Warp checks as it compiles them)
+
+import warp as wp
+
+from swap.sensors.launch import MODULE_OPTIONS
+from swap.sensors.rays import CULL_MARGIN, BoxFrame, box_frame, cube_interval, heading, rotation
+
+wp.set_module_options(MODULE_OPTIONS)
+
+SEAM = wp.constant(1.0e-5)
+
+
+@wp.kernel
+def place(
+    base_pos: wp.array[wp.vec3],
+    base_quat: wp.array[wp.vec4],
+    pos: wp.array2d[wp.vec3],
+    quat: wp.array2d[wp.vec4],
+    half: wp.array2d[wp.vec3],
+    count: wp.array[wp.int32],
+    frames: wp.array2d[BoxFrame],
+) -> None:
+    n, s = wp.tid()
+    if s >= count[n]:
+        return
+    turn = heading(base_quat[n])
+    axes = rotation(quat[n, s])
+    # A hair larger, or a ray would fall through the seam between two boxes that touch.
+    h = half[n, s] + wp.vec3(SEAM, SEAM, SEAM)
+    centre = wp.transpose(turn) * (pos[n, s] - base_pos[n])
+    edges = wp.transpose(turn) * axes
+    spread = wp.vec3(
+        wp.abs(edges[0, 0]) * h[0] + wp.abs(edges[0, 1]) * h[1] + wp.abs(edges[0, 2]) * h[2],
+        wp.abs(edges[1, 0]) * h[0] + wp.abs(edges[1, 1]) * h[1] + wp.abs(edges[1, 2]) * h[2],
+        wp.abs(edges[2, 0]) * h[0] + wp.abs(edges[2, 1]) * h[1] + wp.abs(edges[2, 2]) * h[2],
+    )
+    spread = spread + wp.vec3(CULL_MARGIN, CULL_MARGIN, CULL_MARGIN)
+    lo = centre - spread
+    hi = centre + spread
+    f = box_frame(turn, centre, axes, h)
+    f.bounds = wp.vec4(lo[0], hi[0], lo[1], hi[1])
+    f.reach = hi[2]
+    frames[n, s] = f
+
+
+@wp.kernel
+def measure(
+    base_pos: wp.array[wp.vec3],
+    base_quat: wp.array[wp.vec4],
+    foot_pos: wp.array2d[wp.vec3],
+    point: wp.array[wp.vec2],
+    foot: wp.array[wp.int32],
+    clip: wp.array[float],
+    count: wp.array[wp.int32],
+    frames: wp.array2d[BoxFrame],
+    out: wp.array2d[float],
+) -> None:
+    n, i = wp.tid()
+    centre = wp.vec3()
+    if foot[i] >= 0:
+        turn = heading(base_quat[n])
+        centre = wp.transpose(turn) * (foot_pos[n, foot[i]] - base_pos[n])
+    x = centre[0] + point[i][0]
+    y = centre[1] + point[i][1]
+    top = centre[2] - clip[i]
+    for s in range(wp.min(count[n], frames.shape[1])):
+        b = frames[n, s].bounds
+        if frames[n, s].reach > top and x >= b[0] and x <= b[1] and y >= b[2] and y <= b[3]:
+            origin = frames[n, s].origin + (frames[n, s].ahead * x + frames[n, s].left * y)
+            hit = cube_interval(origin, frames[n, s].up)
+            if hit[0] <= hit[1]:
+                top = wp.max(top, hit[1])
+    value = -clip[i]
+    if top - centre[2] > value:  # also false for a foot that is not finite
+        value = wp.min(top - centre[2], clip[i])
+    out[n, i] = value

@@ -1,0 +1,104 @@
+"""Clean depth images in, what a stereo camera makes of them out.
+
+In this order: error that grows with range, holes along edges, blobs without any return, and now
+and then a frame that never arrives (the previous one is repeated). A hole reads 1, as anything
+unseen does. Every number is a hash of (seed, world's key, world's count of draws, pixel), so
+nothing depends on batch, launch order or handedness: a world with `mirrored` set reads the same
+numbers from right to left, and its noisy image is exactly the flipped one.
+"""
+
+import math
+from dataclasses import dataclass
+
+import torch
+import warp as wp
+from torch import Tensor
+
+from swap.errors import UserError
+from swap.sensors.depth import CameraCfg
+from swap.sensors.launch import Views, launch
+from swap.sensors.noise_kernels import BLOBS, draw_frame, spoil
+
+
+@dataclass(frozen=True)
+class NoiseCfg:
+    """Faults of the camera's images."""
+
+    sigma_m: float = 0.01
+    """Standard deviation of the depth at zero range, m."""
+    sigma_per_m: float = 0.004
+    """Grows with the square of the depth: sigma_m + sigma_per_m * z^2 (stereo triangulation)."""
+    edge_holes: float = 0.3
+    """Chance that a pixel on an edge has no return."""
+    edge_jump_per_m: float = 0.06
+    """Bend of the inverse depth, 1/m a pixel, that makes an edge."""
+    blob_holes: float = 0.05
+    """Each frame loses a share of its pixels drawn from 0 to this, in a few discs."""
+    dropped: float = 0.01
+    """Chance that a frame is lost and the previous one repeated."""
+
+    def __post_init__(self) -> None:
+        for name in ("edge_holes", "blob_holes", "dropped"):
+            if not 0.0 <= getattr(self, name) <= 1.0:
+                raise UserError(f"{name}={getattr(self, name)} is a chance; use 0 to 1")
+        for name in ("sigma_m", "sigma_per_m", "edge_jump_per_m"):
+            if not 0.0 <= getattr(self, name) < math.inf:
+                raise UserError(f"{name}={getattr(self, name)} must be 0 or more")
+
+
+class Draws:
+    """Where each world's random numbers come from. Edit the tensors in place to replay them."""
+
+    def __init__(self, n: int, seed: int, device: torch.device) -> None:
+        self.seed = seed & 0x7FFFFFFF
+        self.key = torch.arange(n, dtype=torch.int32, device=device)
+        """[N]: worlds with one key and one count draw the same numbers."""
+        self.count = torch.zeros(n, dtype=torch.int32, device=device)
+        """[N]: draws made so far."""
+        self.mirrored = torch.zeros(n, dtype=torch.bool, device=device)
+        """[N]: read the numbers as a mirror image."""
+        view = Views(device)
+        self.views = [
+            self.seed,
+            view("key", self.key, (n,), wp.int32),
+            view("count", self.count, (n,), wp.int32),
+        ]
+
+
+class DepthNoise:
+    """Spoils images of `n` worlds in place; holds what a frame shares and the draws."""
+
+    def __init__(self, cfg: NoiseCfg, camera: CameraCfg, draws: Draws) -> None:
+        self.cfg, self.camera, self.draws = cfg, camera, draws
+        self.n, self.device = len(draws.key), draws.key.device
+        self.lost = torch.zeros(self.n, dtype=torch.bool, device=self.device)
+        """[N]: worlds whose latest frame was lost."""
+        self._frame = torch.zeros(self.n, dtype=torch.int32, device=self.device)
+        self._blobs = torch.zeros(self.n, BLOBS, 3, device=self.device)
+        self._views = Views(self.device)
+
+    def __call__(self, clean: Tensor, noisy: Tensor, fresh: Tensor, mask: Tensor) -> None:
+        """Write `noisy` [N, rows, cols] where `mask` [N]; clears `fresh` [N] there.
+
+        Worlds that are `fresh` never lose the frame, so they never see an older one.
+        """
+        n, view, cfg, cam = self.n, self._views, self.cfg, self.camera
+        shape = (n, cam.rows, cam.cols)
+        masked = view("mask", mask, (n,), wp.bool)
+        shared = [
+            view("frame", self._frame, (n,), wp.int32),
+            view("lost", self.lost, (n,), wp.bool),
+            view("blobs", self._blobs, (n, BLOBS, 3), wp.vec3),
+        ]
+        chances = [cfg.dropped, cfg.blob_holes, cam.rows, cam.cols]
+        launch(
+            draw_frame,
+            (n,),
+            [*self.draws.views, masked, view("fresh", fresh, (n,), wp.bool), *chances, *shared],
+            self.device,
+        )
+        sizes = [cam.near_m, cam.far_m, cfg.sigma_m, cfg.sigma_per_m]
+        edges = [cfg.edge_holes, cfg.edge_jump_per_m]
+        images = [view("clean", clean, shape), view("noisy", noisy, shape)]
+        mirrored = view("mirrored", self.draws.mirrored, (n,), wp.bool)
+        launch(spoil, shape, [masked, mirrored, *shared, *sizes, *edges, *images], self.device)

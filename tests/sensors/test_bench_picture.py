@@ -1,0 +1,41 @@
+"""Timings come with what was timed; pictures are bright where the scene is near."""
+
+import numpy as np
+import pytest
+import torch
+
+from swap.errors import UserError
+from swap.sensors import time_sensors, to_picture
+
+
+def test_timings_name_what_was_timed(scenes):
+    result = time_sensors(4, slots=8, device=scenes.device, repeats=2)
+    assert (result["worlds"], result["boxes"], result["device"]) == (4, 6, scenes.device)
+    for name in ("depth_ms", "capture_ms", "track_ms", "heights_ms"):
+        assert 0 < result[name] < 10_000
+    with pytest.raises(UserError, match="no more boxes than slots"):
+        time_sensors(4, slots=8, used=9)
+
+
+def test_near_is_bright_and_every_step_darker():
+    ramp = torch.linspace(0, 1, 101).repeat(3, 1)
+    picture = to_picture(ramp)
+    assert picture.shape == (3, 101, 3)
+    assert picture.dtype == np.uint8
+    light = picture[0] @ np.array([0.2126, 0.7152, 0.0722])
+    assert (np.diff(light) < 0).all()
+    assert light[0] > 230
+    assert light[-1] < 20
+
+
+def test_pictures_scale_by_whole_pixels_and_stand_bad_values():
+    image = torch.tensor([[0.0, 2.0], [float("nan"), -1.0]])
+    picture = to_picture(image, scale=3)
+    assert picture.shape == (6, 6, 3)
+    assert (picture[:3, :3] == picture[0, 0]).all()
+    assert (picture[0, 3] == picture[3, 0]).all()
+    assert (picture[5, 5] == picture[0, 0]).all()
+    with pytest.raises(UserError, match=r"one image \[rows, cols\]"):
+        to_picture(torch.zeros(1, 2, 3))
+    with pytest.raises(UserError, match="use 1 or more"):
+        to_picture(image, scale=0)
