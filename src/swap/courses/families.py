@@ -34,7 +34,7 @@ def register(family: Family) -> None:
 
 
 for _family in (
-    Family("flat", flat.NOTHING_M, "level ground", "paper", flat.flat),
+    Family("flat", flat.NOTHING_M, "level ground", "WMP", flat.flat),
     Family("box", box.HEIGHT_M, "a box to climb; stay on top", "paper", box.box),
     Family("gap", gap.WIDTH_M, "a gap to leap, a pit on all sides", "paper", gap.gap),
     Family("stairs", stairs.STEP_M, "a flight up and a flight down", "paper", stairs.stairs),

@@ -9,15 +9,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from swap.courses.blocks import Block, slab
+from swap.courses.blocks import BEHIND_M, Block, matrix_of, slab
 from swap.courses.course import Course
-from swap.courses.rays import cast, heights
+from swap.courses.rays import cast
 
 FINE = 2
 """Rays a pixel along each axis: edges come out smooth."""
 HALF_VIEW = np.tan(np.radians(17.0))
 """Half the image's width at distance 1: a long lens keeps heights comparable."""
-AZIMUTH_RAD, ELEVATION_RAD = np.radians(-33.0), np.radians(30.0)
+MARGIN = 0.96
+AZIMUTH_RAD, ELEVATION_RAD = np.radians(-35.0), np.radians(33.0)
 """The camera stands behind the start, above, and to the right, where left-high slopes face it."""
 SUN = np.array([-0.45, -0.55, 0.85])
 LINE_M, LINE_EVERY_M = 0.012, 0.5
@@ -27,7 +28,8 @@ TINTS = (
     (-2.0, (0.27, 0.30, 0.36)),
     (-0.6, (0.52, 0.56, 0.60)),
     (0.0, (0.86, 0.85, 0.81)),
-    (0.6, (0.55, 0.76, 0.72)),
+    (0.25, (0.70, 0.82, 0.77)),
+    (0.6, (0.52, 0.74, 0.72)),
     (1.3, (0.25, 0.56, 0.66)),
     (2.2, (0.22, 0.36, 0.58)),
 )
@@ -38,6 +40,10 @@ TINTS = (
 class Camera:
     eye: np.ndarray
     target: np.ndarray
+
+    def raised(self, by: float) -> "Camera":
+        up = np.array([0.0, 0.0, by])
+        return Camera(self.eye + up, self.target + up)
 
     def mirror(self) -> "Camera":
         flip = np.array([1.0, -1.0, 1.0])
@@ -53,31 +59,37 @@ class Camera:
 
 
 def frame(courses: Sequence[Course], aspect: float) -> Camera:
-    """A camera that sees all of these courses, start to landing; width over height is `aspect`."""
-    corners = np.concatenate([_extent(course) for course in courses])
-    middle = (corners.min(0) + corners.max(0)) / 2
+    """A camera that sees any of these courses, start to landing, once raised to its start_z.
+
+    `aspect` is width over height.
+    """
+    corners = np.concatenate([_corners(course) for course in courses])
     low = np.cos(ELEVATION_RAD)
-    back = np.array(
-        [-low * np.cos(AZIMUTH_RAD), low * np.sin(AZIMUTH_RAD), np.sin(ELEVATION_RAD)]
-    )
-    seen = (corners - middle) @ Camera(middle + back, middle).axes()  # right, up, forward
-    room = 0.94 * HALF_VIEW * np.array([1.0, 1.0 / aspect])
-    distance = (np.abs(seen[:, :2]) / room - seen[:, 2:]).max()
-    return Camera(middle + distance * back, middle)
+    back = np.array([-low * np.cos(AZIMUTH_RAD), low * np.sin(AZIMUTH_RAD), np.sin(ELEVATION_RAD)])
+    room = MARGIN * HALF_VIEW * np.array([1.0, 1.0 / aspect])
+    target, distance = corners.mean(0), 20.0
+    for _ in range(10):  # centre what is seen, step back until it fits; settles quickly
+        camera = Camera(target + distance * back, target)
+        seen = (corners - target) @ camera.axes()  # right, up, forward
+        screen = seen[:, :2] / (distance + seen[:, 2:])
+        shift = (screen.min(0) + screen.max(0)) / 2 * distance
+        target = target + camera.axes()[:, :2] @ shift
+        distance *= (np.ptp(screen, axis=0) / 2 / room).max()
+    return Camera(target + distance * back, target)
 
 
-def _extent(course: Course) -> np.ndarray:
-    """Corners of what is worth seeing [8, 3]."""
-    x = (-1.2, course.goal_x + 2.2)
-    side = min(course.lane, 2.0) + 0.2
-    plan_x, plan_y = np.meshgrid(np.linspace(*x, 60), np.linspace(-side, side, 15))
-    surface = heights(course, plan_x, plan_y)
-    ground = surface[surface > -1.0]
-    z = (min(ground.min(), 0.0) - 0.2, max(ground.max(), course.start_z + 0.7))
-    return np.array([(a, b, c) for a in x for b in (-side, side) for c in z])
+def _corners(course: Course) -> np.ndarray:
+    """Corners of all boxes and of the stand-in, less what is far below or far away [k, 3]."""
+    blocks = [*map(Block, course.pos, course.quat, course.half), *stand_in(course.start_z)]
+    signs = np.array([(a, b, c) for a in (-1, 1) for b in (-1, 1) for c in (-1, 1)])
+    corners = np.concatenate([b.pos + (signs * b.half) @ matrix_of(b.quat).T for b in blocks])
+    low, high = (-BEHIND_M, -3.0, -0.7), (course.goal_x + 3.5, 3.0, 8.0)
+    return np.clip(corners - [0.0, 0.0, course.start_z], low, high)
 
 
-def picture(course: Course, camera: Camera, width: int, height: int, sun_side: int = 1) -> np.ndarray:
+def picture(
+    course: Course, camera: Camera, width: int, height: int, sun_side: int = 1
+) -> np.ndarray:
     """An image [height, width, 3] uint8. Sun side -1 mirrors the light with the scene."""
     across, down = width * FINE, height * FINE
     u = (np.arange(across) + 0.5 - across / 2) / (across / 2) * HALF_VIEW
@@ -88,14 +100,14 @@ def picture(course: Course, camera: Camera, width: int, height: int, sun_side: i
 
     blocks = [*map(Block, course.pos, course.quat, course.half), *stand_in(course.start_z)]
     pos, quat, half = (np.stack(part) for part in zip(*blocks, strict=True))
-    eye = np.broadcast_to(camera.eye.astype(np.float32), ray.shape)
+    eye = camera.eye.astype(np.float32)[None]
     distance, box, normal = cast(pos, quat, half, eye, ray)
 
     fade = (v / (HALF_VIEW * down / across) + 1) / 2
     sky = SKY_LOW + (SKY_TOP - SKY_LOW) * np.clip(fade, 0, 1)[:, None]
     colour = np.repeat(sky, across, 0).astype(np.float32)  # [R, 3]
     hit = np.flatnonzero(box >= 0)
-    point = eye[hit] + distance[hit, None] * ray[hit]
+    point = eye + distance[hit, None] * ray[hit]
     sun = (SUN * [1, sun_side, 1] / np.linalg.norm(SUN)).astype(np.float32)
     skin = np.where(box[hit, None] < course.n, _tint(point, normal[hit], course.start_z), STAND_IN)
     colour[hit] = skin * _light(pos, quat, half, point, normal[hit], sun)[:, None]
@@ -138,7 +150,7 @@ def _light(
     facing = np.clip(normal @ sun, 0, None)
     lit = np.flatnonzero(facing > 0)
     start = point[lit] + 2e-3 * normal[lit]
-    shadow = cast(pos, quat, half, start, np.broadcast_to(sun, start.shape)).box >= 0
+    shadow = cast(pos, quat, half, start, sun[None]).box >= 0
     facing[lit[shadow]] = 0
     return 0.50 + 0.12 * normal[:, 2] + 0.48 * facing
 
@@ -146,8 +158,8 @@ def _light(
 def _outline(
     distance: np.ndarray, normal: np.ndarray, ray: np.ndarray, shape: tuple[int, int]
 ) -> np.ndarray:
-    """True where neighbours lie on different planes: overlapping boxes of one plane show no seam."""
-    # A plane through the eye's frame: normal and offset; the sky is its own plane.
+    """True where neighbours lie on different planes: boxes that share one show no seam."""
+    # A plane is its normal and its offset from the eye; the sky counts as one.
     seen = np.isfinite(distance)
     offset = np.where(seen, np.where(seen, distance, 0) * np.einsum("ri,ri->r", ray, normal), 1e3)
     plane = np.column_stack([normal, offset]).reshape(*shape, 4)

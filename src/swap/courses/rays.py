@@ -19,22 +19,24 @@ def cast(
 ) -> Hits:
     """Boxes [n, 3], [n, 4], [n, 3]; rays from origin [R, 3] along unit vectors [R, 3].
 
-    A ray that starts inside a box does not see that box.
+    One origin or one direction [1, 3] may serve all rays. A ray that starts inside a box does not
+    see that box.
     """
-    count = len(ray)
+    count = max(len(origin), len(ray))
     distance = np.full(count, np.inf, ray.dtype)
     box = np.full(count, -1)
     normal = np.zeros((count, 3), ray.dtype)
     for k, axes in enumerate(matrix_of(quat).astype(ray.dtype)):
         # Most rays miss most boxes: look closer only where the bounding sphere is met.
         to_box = pos[k].astype(ray.dtype) - origin
-        ahead = np.einsum("ri,ri->r", to_box, ray)
-        off_sq = np.einsum("ri,ri->r", to_box, to_box) - ahead * ahead
+        ahead = _dot(to_box, ray)
+        off_sq = _dot(to_box, to_box) - ahead * ahead
         radius_sq = half[k] @ half[k] + 0.01  # room for single precision
         near = np.flatnonzero((off_sq < radius_sq) & (ahead > -np.sqrt(radius_sq)))
         if len(near) == 0:
             continue
-        local, along = -to_box[near] @ axes, ray[near] @ axes
+        local, along = (_some(part, near) @ axes for part in (-to_box, ray))
+        local, along = np.broadcast_arrays(local, along)
         with np.errstate(divide="ignore", invalid="ignore"):
             first, second = (-half[k] - local) / along, (half[k] - local) / along
         enter, leave = np.fmin(first, second), np.fmax(first, second)
@@ -48,10 +50,18 @@ def cast(
     return Hits(distance, box, normal)
 
 
+def _dot(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    return a[:, 0] * b[:, 0] + a[:, 1] * b[:, 1] + a[:, 2] * b[:, 2]
+
+
+def _some(rows: np.ndarray, chosen: np.ndarray) -> np.ndarray:
+    return rows if len(rows) == 1 else rows[chosen]
+
+
 def heights(course: Course, x: np.ndarray, y: np.ndarray, above: float = 50.0) -> np.ndarray:
     """The surface under plan points, by vertical rays; -inf where there is none."""
     x, y = np.broadcast_arrays(np.asarray(x, float), np.asarray(y, float))
     origin = np.column_stack([x.ravel(), y.ravel(), np.full(x.size, above)])
-    down = np.tile([0.0, 0.0, -1.0], (x.size, 1))
+    down = np.array([[0.0, 0.0, -1.0]])
     hits = cast(course.pos, course.quat, course.half, origin, down)
     return (above - hits.distance).reshape(x.shape)

@@ -5,7 +5,6 @@ import numpy as np
 from swap.courses.blocks import (
     BEHIND_M,
     LANDING_M,
-    MARGIN_M,
     RUN_UP_M,
     Block,
     Sketch,
@@ -18,12 +17,12 @@ HEIGHT_M = Span(0.05, 0.25, "m")
 LANE_M = 1.2
 ROWS = 6
 PITCH_X_M, PITCH_Y_M = 0.55, 0.75
-HALF_X_M = (0.16, 0.30)
+HALF_X_M = (0.18, 0.36)
 HALF_Y_M = (0.28, 0.38)
 BURIED_M = 0.25
 """Half of a rock's thickness: its underside never shows."""
 JITTER_X_M, JITTER_Y_M = 0.12, 0.06
-LOWEST = 0.5
+LOWEST = 0.4
 """Of the tallest rock's height."""
 TURN_RAD = 0.4
 LEAN = 0.2
@@ -41,12 +40,10 @@ def rocks(difficulty: float, rng: np.random.Generator) -> Sketch:
     ]
     heights = tallest * rng.uniform(LOWEST, 1.0, len(places))
     heights[rng.integers(len(places))] = tallest
-    end = start + ROWS * PITCH_X_M
+    field = [rock(x, y, height, rng) for (x, y), height in zip(places, heights, strict=True)]
+    end = max(it.pos[0] + it.half @ np.abs(matrix_of(it.quat)[0]) for it in field)
     return Sketch(
-        [
-            ground((-BEHIND_M, end + rng.uniform(*LANDING_M)), LANE_M + MARGIN_M),
-            *(rock(x, y, height, rng) for (x, y), height in zip(places, heights, strict=True)),
-        ],
+        [ground((-BEHIND_M, end + rng.uniform(*LANDING_M)), 2 * PITCH_Y_M), *field],
         goal_x=end,
         lane=LANE_M,
     )

@@ -1,4 +1,4 @@
-r"""A place x and a tilt in, four plates out that lead from level ground into a tilted plane.
+r"""A place x and a tilt in, five plates out that lead from level ground into a tilted plane.
 
 Boxes cannot be twisted, but four planes through one point of the midline can be folded so that
 their upper envelope has neither gap nor lip. Seen from above:
@@ -6,8 +6,8 @@ their upper envelope has neither gap nor lip. Seen from above:
             left, high
           \   ramp    /
            \   up    /        The line "/" is x = spread * y: here the surface folds down, and
-            \       /         every plate has its rim on it. On the line "\" the surface folds
-     level   \     /  tilted  up: there the plates simply run on below each other.
+            \       /         the plates have their rims on it. On the line "\" the surface folds
+     level   \     /  tilted  up: there the ramps simply run on below the others.
     -----------------------> x
              /     \
             /       \         At y from the midline the twist is 2 * spread * |y| long.
@@ -22,12 +22,12 @@ from swap.courses.blocks import OVERLAP_M, Block, Plane, Span2, plate
 def twist(x: float, half_width: float, z: float, slope_y: float, spread: float) -> list[Block]:
     """Level before x, tilted after it. A negative spread is the way out: tilted, then level."""
     reach = spread * half_width
-    past = 1 + OVERLAP_M / abs(reach)  # so far into the neighbours before and after
 
     def at(ahead: float, side: float) -> Span2:
         return (x + ahead * reach, side * half_width)
 
     middle, high_end, low_end = at(0, 0), at(1, 1), at(-1, -1)
+    under = OVERLAP_M / half_width
     rim = (spread, 1.0)
     grade = slope_y / 2 / spread
     level = Plane(z)
@@ -35,8 +35,9 @@ def twist(x: float, half_width: float, z: float, slope_y: float, spread: float) 
     ramp_down = Plane(z, -grade, slope_y / 2, x)
     sloped = Plane(z, 0.0, slope_y)
     return [
-        plate(level, [low_end, high_end, at(-past, 1), at(-past, -1)], rim),
-        plate(ramp_up, [middle, high_end, at(-1, 1)], rim),
-        plate(ramp_down, [middle, low_end, at(1, -1)], rim),
-        plate(sloped, [low_end, high_end, at(past, -1), at(past, 1)], rim),
+        plate(level, [low_end, middle, at(-1, 1)], rim),
+        plate(ramp_up, [at(-under, -under), high_end, at(-1, 1)], rim),
+        plate(ramp_down, [at(under, under), low_end, at(1, -1)], rim),
+        plate(sloped, [middle, high_end, at(1, 0)], rim),
+        plate(sloped, [middle, at(1, -1)]),
     ]
