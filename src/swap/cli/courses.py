@@ -37,9 +37,10 @@ def run(args: Args) -> int:
     if args.seed < 0:
         raise UserError(f"seed {args.seed} is negative; use 0 or more")
     rows = [row(name, args.seed) for name in names]
-    show(Report("Course families", rows, ["sizes at difficulty 0 and 1"]), args.json)
     if args.out is not None:
         folder(args.out)
+    show(Report("Course families", rows, ["sizes at difficulty 0 and 1"]), args.json)
+    if args.out is not None:
         for number, (family, shots) in enumerate(
             gallery(args.out, names, args.seed, width, height), 1
         ):

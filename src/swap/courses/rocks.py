@@ -41,7 +41,7 @@ def rocks(difficulty: float, rng: np.random.Generator) -> Sketch:
     heights = tallest * rng.uniform(LOWEST, 1.0, len(places))
     heights[rng.integers(len(places))] = tallest
     field = [rock(x, y, height, rng) for (x, y), height in zip(places, heights, strict=True)]
-    end = max(it.pos[0] + it.half @ np.abs(matrix_of(it.quat)[0]) for it in field)
+    end = max(float(it.pos[0] + it.half @ np.abs(matrix_of(it.quat)[0])) for it in field)
     return Sketch(
         [ground((-BEHIND_M, end + rng.uniform(*LANDING_M)), 2 * PITCH_Y_M), *field],
         goal_x=end,

@@ -7,7 +7,6 @@ import numpy as np
 from swap.courses.blocks import (
     BEHIND_M,
     LANDING_M,
-    RUN_UP_M,
     THICK_M,
     Sketch,
     Span,
@@ -17,6 +16,8 @@ from swap.courses.blocks import (
 from swap.courses.twist import twist
 
 ANGLE_DEG = Span(5.0, 60.0, "deg")
+RUN_UP_M = (2.5, 3.5)
+"""To the middle of the blend."""
 LENGTH_M = (4.2, 4.8)
 LANE_M = 1.1
 SIDE_M = 1.3

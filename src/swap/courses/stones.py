@@ -31,7 +31,7 @@ def stones(difficulty: float, rng: np.random.Generator) -> Sketch:
     blocks, ends = [], []
     for row_y in (ROW_Y_M, -ROW_Y_M):
         x = edge
-        for length in rng.uniform(*STONE_M, count):
+        for length in rng.uniform(*STONE_M, count).tolist():
             x += clear
             y = row_y + rng.uniform(-JITTER_Y_M, JITTER_Y_M)
             across = (y - STONE_HALF_WIDTH_M, y + STONE_HALF_WIDTH_M)

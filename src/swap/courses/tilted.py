@@ -33,7 +33,7 @@ WIDE_M = 2.0
 """Half width of a tilted box: its slanted right side covers the lane down to the ground."""
 TWIST_X_M = 1.5
 SPREAD = 1.0
-RUN_UP_PAST_TWIST_M = (3.0, 3.75)
+RUN_UP_PAST_TWIST_M = (2.0, 2.5)
 
 
 def tilt(difficulty: float) -> float:
