@@ -1,1 +1,24 @@
 """Terrain as boxes: one function per obstacle, difficulty in [0, 1], and its mirror image."""
+
+from swap.courses.course import SLOTS, Boxes, Course, stack
+from swap.courses.families import FAMILIES, Family, difficulty_of, make, register, size_of
+from swap.courses.success import HOLD_S, Goals, fallen, goals, held, reached
+
+__all__ = [
+    "FAMILIES",
+    "HOLD_S",
+    "SLOTS",
+    "Boxes",
+    "Course",
+    "Family",
+    "Goals",
+    "difficulty_of",
+    "fallen",
+    "goals",
+    "held",
+    "make",
+    "reached",
+    "register",
+    "size_of",
+    "stack",
+]

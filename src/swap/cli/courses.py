@@ -1,0 +1,83 @@
+"""`swap courses`: the obstacle families as a table, and with `--out` as a gallery of pictures."""
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import numpy as np
+import tyro
+
+from swap.cli.show import Report, show, writable
+from swap.courses.families import FAMILIES, find, make
+from swap.courses.gallery import gallery
+from swap.errors import UserError
+
+
+@dataclass(frozen=True)
+class Args:
+    """List the obstacle families; with --out, render each at four difficulties, and mirrored."""
+
+    out: Path | None = None
+    """Write pictures and index.html into this folder."""
+    family: Annotated[tuple[str, ...], tyro.conf.UseAppendAction] = ()
+    """Only this family; repeat for more."""
+    seed: int = 0
+    """Of the random variation: run-ups, landings, rocks."""
+    size: str = "480x270"
+    """Width x height of one picture, in pixels."""
+    json: Path | None = None
+    """Also write the table to this file."""
+
+
+def run(args: Args) -> int:
+    writable(args.json)
+    names = list(dict.fromkeys(args.family or FAMILIES))
+    width, height = pixels(args.size)
+    if args.seed < 0:
+        raise UserError(f"seed {args.seed} is negative; use 0 or more")
+    rows = [row(name, args.seed) for name in names]
+    if args.out is not None:
+        folder(args.out)
+    show(Report("Course families", rows, ["sizes at difficulty 0 and 1"]), args.json)
+    if args.out is not None:
+        for number, (family, shots) in enumerate(
+            gallery(args.out, names, args.seed, width, height), 1
+        ):
+            print(f"{number}/{len(names)} {family.name}: {len(shots)} pictures", flush=True)
+        print(f"open {args.out / 'index.html'}")
+    return 0
+
+
+def row(name: str, seed: int) -> dict[str, str | int | float]:
+    family = find(name)
+    boxes = [make(name, d, np.random.default_rng(seed)).n for d in (0.0, 1.0)]
+    return {
+        "family": name,
+        "from": family.size.low,
+        "to": family.size.high,
+        "unit": family.size.unit,
+        "boxes": max(boxes),
+        "what it is": family.about,
+        "origin": family.origin,
+    }
+
+
+def pixels(size: str) -> tuple[int, int]:
+    match = re.fullmatch(r"(\d+)x(\d+)", size)
+    if match is None:
+        raise UserError(f"size '{size}' is not WIDTHxHEIGHT; use for example 480x270")
+    width, height = int(match[1]), int(match[2])
+    if not (16 <= width <= 4096 and 16 <= height <= 4096):
+        raise UserError(f"size '{size}' is out of range; use 16 to 4096 pixels each way")
+    return width, height
+
+
+def folder(out: Path) -> None:
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        (out / "index.html").touch()
+    except OSError as error:
+        raise UserError(
+            f"cannot write into '{out}' ({error.strerror}); name a folder that can be made"
+        ) from None

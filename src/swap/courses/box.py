@@ -1,0 +1,35 @@
+"""A height in, level ground and a box to climb out; its top ends the course: no drop behind."""
+
+import numpy as np
+
+from swap.courses.blocks import (
+    BEHIND_M,
+    LANDING_M,
+    MARGIN_M,
+    OVERLAP_M,
+    RUN_UP_M,
+    THICK_M,
+    Sketch,
+    Span,
+    ground,
+    slab,
+)
+
+HEIGHT_M = Span(0.15, 1.9, "m")
+LANE_M = 2.0
+
+
+def box(difficulty: float, rng: np.random.Generator) -> Sketch:
+    height = HEIGHT_M.at(difficulty)
+    face = rng.uniform(*RUN_UP_M)
+    end = face + rng.uniform(*LANDING_M)
+    side = LANE_M + MARGIN_M
+    return Sketch(
+        [
+            ground((-BEHIND_M, face + OVERLAP_M), side),
+            slab((face, end), (-side, side), (-THICK_M, height)),
+        ],
+        goal_x=face,
+        goal_z=height,
+        lane=LANE_M,
+    )

@@ -1,0 +1,13 @@
+"""Nothing in, level ground out: wide enough to walk anywhere in an episode."""
+
+import numpy as np
+
+from swap.courses.blocks import Sketch, Span, ground
+
+NOTHING_M = Span(0.0, 0.0, "m")
+REACH_M = 40.0
+LANE_M = 10.0
+
+
+def flat(difficulty: float, rng: np.random.Generator) -> Sketch:
+    return Sketch([ground((-REACH_M, REACH_M), REACH_M)], goal_x=4.0, lane=LANE_M)

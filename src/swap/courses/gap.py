@@ -1,0 +1,35 @@
+"""A width in, two banks out with a pit between them and on both sides."""
+
+import numpy as np
+
+from swap.courses.blocks import (
+    BEHIND_M,
+    LANDING_M,
+    PIT_Z,
+    RUN_UP_M,
+    THICK_M,
+    Sketch,
+    Span,
+    pit,
+    slab,
+)
+
+WIDTH_M = Span(0.2, 3.0, "m")
+BANK_HALF_WIDTH_M = (1.0, 1.5)
+
+
+def gap(difficulty: float, rng: np.random.Generator) -> Sketch:
+    edge = rng.uniform(*RUN_UP_M)
+    far_edge = edge + WIDTH_M.at(difficulty)
+    end = far_edge + LANDING_M[1]
+    side = rng.uniform(*BANK_HALF_WIDTH_M)
+    wall = (PIT_Z - THICK_M, 0.0)
+    return Sketch(
+        [
+            slab((-BEHIND_M, edge), (-side, side), wall),
+            slab((far_edge, end), (-side, side), wall),
+            pit((-BEHIND_M, end), side),
+        ],
+        goal_x=far_edge,
+        lane=side,
+    )

@@ -1,0 +1,50 @@
+"""An angle in, a plane out that is high on the left and low on the right, to walk along."""
+
+from math import radians, tan
+
+import numpy as np
+
+from swap.courses.blocks import (
+    BEHIND_M,
+    LANDING_M,
+    THICK_M,
+    Sketch,
+    Span,
+    ground,
+    tilted,
+)
+from swap.courses.twist import twist
+
+ANGLE_DEG = Span(5.0, 60.0, "deg")
+RUN_UP_M = (2.5, 3.5)
+"""To the middle of the blend."""
+LENGTH_M = (4.2, 4.8)
+LANE_M = 1.1
+SIDE_M = 1.3
+SPREAD = 1.25
+"""The blend is 1 m long 0.4 m from the midline, half of it where the feet are."""
+GRIP = 1.1
+"""Friction over the slope's tangent, where an ordinary friction of 1 would not hold."""
+
+
+def lateral_slope(difficulty: float, rng: np.random.Generator) -> Sketch:
+    slope_y = tan(radians(ANGLE_DEG.at(difficulty)))
+    middle_z = LANE_M * slope_y  # the lane's low side is at 0: whoever is below it has slid off
+    reach = SPREAD * SIDE_M
+    into = rng.uniform(*RUN_UP_M)
+    out = into + rng.uniform(*LENGTH_M)
+    level = out + reach / 2  # level over the inner half of the lane
+    return Sketch(
+        [
+            ground((-BEHIND_M, into - reach), SIDE_M, middle_z),
+            *twist(into, SIDE_M, middle_z, slope_y, SPREAD),
+            tilted((into + reach, out - reach), SIDE_M, middle_z, slope_y, THICK_M),
+            *twist(out, SIDE_M, middle_z, slope_y, -SPREAD),
+            ground((out + reach, level + rng.uniform(*LANDING_M)), SIDE_M, middle_z),
+        ],
+        goal_x=level,
+        goal_z=middle_z,
+        start_z=middle_z,
+        lane=LANE_M,
+        friction=max(1.0, GRIP * slope_y),
+    )

@@ -1,0 +1,109 @@
+"""A size in, the same obstacle out but tilted: left high, right low; its height holds midway.
+
+The mirror image, right high, is `Course.mirror()`: it is for testing what was never trained on.
+"""
+
+from math import cos, radians, tan
+
+import numpy as np
+
+from swap.courses.blocks import (
+    BEHIND_M,
+    LANDING_M,
+    OVERLAP_M,
+    PIT_Z,
+    RUN_UP_M,
+    THICK_M,
+    Block,
+    Sketch,
+    Span,
+    ground,
+    pit,
+    tilted,
+)
+from swap.courses.box import HEIGHT_M
+from swap.courses.gap import WIDTH_M
+from swap.courses.stairs import STEP_M, flight
+from swap.courses.twist import twist
+
+TILT_DEG = Span(5.0, 20.0, "deg")
+"""Rises with the size, from difficulty 0 to 1."""
+LANE_M = 1.25
+WIDE_M = 2.0
+"""Half width of a tilted box: its slanted right side covers the lane down to the ground."""
+TWIST_X_M = 1.5
+SPREAD = 1.0
+RUN_UP_PAST_TWIST_M = (2.0, 2.5)
+
+
+def tilt(difficulty: float) -> float:
+    """Slope of the tops in y."""
+    return tan(radians(TILT_DEG.at(difficulty)))
+
+
+def tilted_box(difficulty: float, rng: np.random.Generator) -> Sketch:
+    """Level ground, tilted top: the wall is higher on the left."""
+    height, slope_y = HEIGHT_M.at(difficulty), tilt(difficulty)
+    face = rng.uniform(*RUN_UP_M)
+    end = face + rng.uniform(*LANDING_M)
+    high_side = height + WIDE_M * slope_y
+    thick = (high_side + THICK_M) * cos(radians(TILT_DEG.at(difficulty)))
+    return Sketch(
+        [
+            ground((-BEHIND_M, face + OVERLAP_M), WIDE_M),
+            tilted((face, end), WIDE_M, height, slope_y, thick),
+        ],
+        goal_x=face,
+        goal_z=height,
+        goal_tilt=slope_y,
+        lane=LANE_M,
+    )
+
+
+def tilted_gap(difficulty: float, rng: np.random.Generator) -> Sketch:
+    """Both banks tilted, the near one after a level start."""
+    slope_y = tilt(difficulty)
+    edge = TWIST_X_M + rng.uniform(*RUN_UP_PAST_TWIST_M)
+    far_edge = edge + WIDTH_M.at(difficulty)
+    end = far_edge + LANDING_M[1]
+    wall = THICK_M - PIT_Z
+    return Sketch(
+        [
+            *approach(edge, LANE_M, slope_y, wall),
+            tilted((far_edge, end), LANE_M, 0.0, slope_y, wall),
+            pit((-BEHIND_M, end), LANE_M),
+        ],
+        goal_x=far_edge,
+        goal_tilt=slope_y,
+        lane=LANE_M,
+    )
+
+
+def tilted_stairs(difficulty: float, rng: np.random.Generator) -> Sketch:
+    """Every tread tilted, and the ground before and after them, so that all steps are equal."""
+    step, slope_y = STEP_M.at(difficulty), tilt(difficulty)
+    side = LANE_M + OVERLAP_M
+    layers = flight(TWIST_X_M + rng.uniform(*RUN_UP_PAST_TWIST_M), rng)
+    foot = layers[0][1]
+    return Sketch(
+        [
+            *approach(foot + rng.uniform(*LANDING_M), side, slope_y),
+            *(
+                tilted(layer, side, (k + 1) * step, slope_y, THICK_M)
+                for k, layer in enumerate(layers)
+            ),
+        ],
+        goal_x=foot,
+        goal_tilt=slope_y,
+        lane=LANE_M,
+    )
+
+
+def approach(end: float, half_width: float, slope_y: float, thick: float = THICK_M) -> list[Block]:
+    """Level at the start, then twisted, then tilted up to `end`."""
+    reach = SPREAD * half_width
+    return [
+        ground((-BEHIND_M, TWIST_X_M - reach), half_width),
+        *twist(TWIST_X_M, half_width, 0.0, slope_y, SPREAD),
+        tilted((TWIST_X_M + reach, end), half_width, 0.0, slope_y, thick),
+    ]

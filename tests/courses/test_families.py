@@ -1,0 +1,91 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from swap.courses import FAMILIES, SLOTS, Family, difficulty_of, make, register, size_of
+from swap.errors import UserError
+
+RANGES = {
+    "flat": (0.0, 0.0, "m"),
+    "box": (0.15, 1.9, "m"),
+    "gap": (0.2, 3.0, "m"),
+    "stairs": (0.05, 0.23, "m"),
+    "lateral_slope": (5.0, 60.0, "deg"),
+    "rocks": (0.05, 0.25, "m"),
+    "tilted_box": (0.15, 1.9, "m"),
+    "tilted_stairs": (0.05, 0.23, "m"),
+    "tilted_gap": (0.2, 3.0, "m"),
+    "stepping_stones": (0.1, 0.5, "m"),
+}
+names = st.sampled_from(list(RANGES))
+difficulties = st.floats(0, 1)
+
+
+def arrays(course):
+    return np.concatenate([course.pos, course.quat, course.half], 1)
+
+
+def test_the_families_and_their_ranges():
+    found = {f.name: (f.size.low, f.size.high, f.size.unit) for f in FAMILIES.values()}
+    assert found == RANGES
+
+
+@given(names, difficulties)
+def test_difficulty_is_linear_in_size(name, difficulty):
+    low, high, _ = RANGES[name]
+    size = size_of(name, difficulty)
+    assert size == pytest.approx(low + difficulty * (high - low), abs=1e-12)
+    assert make(name, difficulty, np.random.default_rng(0)).size == size
+    back = difficulty_of(name, size)
+    assert back == pytest.approx(difficulty if low < high else 0.0, abs=1e-12)
+
+
+@given(names, difficulties, st.integers(0, 2**32))
+def test_every_course_fits_its_slots_and_is_well_formed(name, difficulty, seed):
+    course = make(name, difficulty, np.random.default_rng(seed))
+    assert course.n <= SLOTS
+    assert np.isfinite(arrays(course)).all()
+    assert (course.half > 0.01).all()
+    assert np.linalg.norm(course.quat, axis=1) == pytest.approx(1.0, abs=1e-12)
+    assert course.goal_x > 2.0
+    assert course.lane > 0.9
+
+
+@pytest.mark.parametrize("name", RANGES)
+def test_same_seed_same_course_other_seed_other_course(name):
+    one, same, other = (make(name, 0.5, np.random.default_rng(s)) for s in (3, 3, 4))
+    assert np.array_equal(arrays(one), arrays(same))
+    if name != "flat":
+        assert not np.array_equal(arrays(one), arrays(other))
+    assert one.size == other.size
+
+
+@pytest.mark.parametrize(("angle", "friction"), [(30, 1.0), (40, 1.0), (50, 1.311), (60, 1.905)])
+def test_steep_slopes_grip(angle, friction):
+    course = make("lateral_slope", difficulty_of("lateral_slope", angle), np.random.default_rng(0))
+    assert course.friction == pytest.approx(friction, abs=1e-3)
+
+
+def test_unknown_family_names_close_ones():
+    with pytest.raises(UserError, match=r"^unknown course family 'stair'; did you mean 'stairs'"):
+        make("stair", 0.5, np.random.default_rng(0))
+
+
+@pytest.mark.parametrize("difficulty", [-0.01, 1.01, float("nan"), float("inf")])
+def test_difficulty_outside_its_range_is_refused(difficulty):
+    with pytest.raises(UserError, match=r"outside \[0, 1\]; 0 is 0.15 m, 1 is 1.9 m$"):
+        make("box", difficulty, np.random.default_rng(0))
+
+
+@pytest.mark.parametrize("size", [0.14, 1.91, float("nan")])
+def test_size_outside_its_range_is_refused(size):
+    with pytest.raises(UserError, match=r"'box' comes in 0.15 to 1.9 m"):
+        difficulty_of("box", size)
+
+
+def test_a_name_is_taken_once():
+    box = FAMILIES["box"]
+    with pytest.raises(UserError, match="'box' exists already"):
+        register(Family("box", box.size, box.about, box.origin, box.build))
+    assert FAMILIES["box"] is box
