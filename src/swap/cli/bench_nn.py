@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from swap.cli.device import chosen
 from swap.cli.show import Report, show, writable
@@ -20,8 +21,8 @@ class Args:
     """Images for the conv trunk."""
     repeats: int = 15
     """Timed passes of each; the median counts."""
-    compile: bool = False
-    """Time under torch.compile, all rivals alike."""
+    mode: Literal["eager", "compile", "graph"] = "eager"
+    """eager; compile: torch.compile; graph: CUDA graphs, the GPU's time alone. All rivals alike."""
     bf16: bool = False
     """Time under bf16 autocast."""
     json: Path | None = None
@@ -34,6 +35,8 @@ def run(args: Args) -> int:
         if getattr(args, name) < 1:
             raise UserError(f"--{name} {getattr(args, name)} is too small; use 1 or more")
     device = chosen(args.device)
+    if args.mode == "graph" and device == "cpu":
+        raise UserError("--mode graph needs a GPU; use --mode eager or --mode compile on the CPU")
     from swap.nn.bench import bench
 
     rows = list(
@@ -42,7 +45,7 @@ def run(args: Args) -> int:
             batch=args.batch,
             images=args.images,
             repeats=args.repeats,
-            compiled=args.compile,
+            mode=args.mode,
             bf16=args.bf16,
         )
     )
@@ -51,6 +54,6 @@ def run(args: Args) -> int:
     ]
     if all(row["escnn"] is None for row in rows):
         notes.append("escnn is not installed here; make test-oracles sets it up in .venv-oracles.")
-    how = ", ".join([device, *["compiled"] * args.compile, *["bf16"] * args.bf16])
+    how = ", ".join([device, args.mode, *["bf16"] * args.bf16])
     show(Report(f"Layers against dense ({how})", rows, notes), args.json)
     return 0

@@ -112,12 +112,12 @@ def bench(
     images: int = 64,
     widths: tuple[int, ...] = WIDTHS,
     repeats: int = 15,
-    compiled: bool = False,
+    mode: str = "eager",
     bf16: bool = False,
 ) -> Iterator[dict[str, Any]]:
     """A row for each contest: the dense time, and each rival's time as a share of it."""
     for name, x, rivals in contests(batch, images, widths):
-        times = race(x.to(device), rivals, device, repeats, compiled=compiled, bf16=bf16)
+        times = race(x.to(device), rivals, device, repeats, mode=mode, bf16=bf16)
         row: dict[str, Any] = {"layer": name, "batch": len(x), "dense ms": times["dense"] * 1e3}
         for rival in ("equivariant", "expanded", "escnn"):
             row[rival] = times[rival] / times["dense"] if rival in times else None
@@ -130,16 +130,21 @@ def race(
     device: str,
     repeats: int,
     *,
-    compiled: bool = False,
+    mode: str = "eager",
     bf16: bool = False,
 ) -> dict[str, float]:
-    """The median seconds of each rival's forward and backward pass, taking turns."""
+    """The median seconds of each rival's forward and backward pass, taking turns.
+
+    `mode`: eager, compile (torch.compile), or graph (recorded once as a CUDA graph and replayed,
+    which leaves the time of the GPU alone).
+    """
     x = x.requires_grad_()
     passes = {}
     for name, module in rivals.items():
         module = module.to(device)
-        call = torch.compile(module) if compiled and name != "escnn" else module
-        passes[name] = _pass(call, module, x, device, bf16)
+        call = torch.compile(module) if mode == "compile" and name != "escnn" else module
+        step = _pass(call, module, x, device, bf16)
+        passes[name] = _recorded(step) if mode == "graph" else step
     seconds: dict[str, list[float]] = {name: [] for name in rivals}
     for run in range(repeats + 3):
         for name, step in passes.items():
@@ -161,6 +166,20 @@ def _pass(
         y.backward(torch.ones_like(y))
 
     return step
+
+
+def _recorded(step: Callable[[], None]) -> Callable[[], None]:
+    """The pass as a CUDA graph."""
+    side = torch.cuda.Stream()
+    side.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(side):  # warm up outside the default stream, as capture demands
+        for _ in range(3):
+            step()
+    torch.cuda.current_stream().wait_stream(side)
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        step()
+    return graph.replay
 
 
 def _timed(step: Callable[[], None], device: str) -> float:

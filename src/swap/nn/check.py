@@ -66,19 +66,14 @@ def gradient_error(module: nn.Module, example: Example, device: str) -> float:
     if not parameters:
         return 0.0
     inputs = example.inputs(torch.float32, device)
-    outputs = _tuple(module(*inputs))
-    seeds = [torch.randn_like(y) for y in outputs]
-    here = _gradients(outputs, seeds, parameters)
-    outputs = _tuple(module(*mirror(example, inputs)))
-    mirrored = [give(g) for give, g in zip(example.gives, seeds, strict=True)]
-    there = _gradients(outputs, mirrored, parameters)
+    with numerics("fp32", device):
+        outputs = _tuple(module(*inputs))
+        seeds = [torch.randn_like(y) for y in outputs]
+        here = torch.autograd.grad(outputs, parameters, seeds)
+        outputs = _tuple(module(*mirror(example, inputs)))
+        mirrored = [give(g) for give, g in zip(example.gives, seeds, strict=True)]
+        there = torch.autograd.grad(outputs, parameters, mirrored)
     return max(_largest(a - b) for a, b in zip(here, there, strict=True))
-
-
-def _gradients(
-    outputs: Sequence[Tensor], seeds: Sequence[Tensor], parameters: Sequence[Tensor]
-) -> Sequence[Tensor]:
-    return torch.autograd.grad(outputs, parameters, seeds)
 
 
 def mirror(example: Example, inputs: Sequence[Tensor]) -> list[Tensor]:
@@ -87,14 +82,19 @@ def mirror(example: Example, inputs: Sequence[Tensor]) -> list[Tensor]:
 
 @contextmanager
 def numerics(precision: str, device: str) -> Iterator[None]:
-    """The arithmetic a precision names."""
+    """The arithmetic a precision names.
+
+    On a GPU some of cuDNN's convolutions add up in an order that changes from call to call, even on
+    the same input; the ones that do not are asked for.
+    """
     matmul, cudnn = torch.backends.cuda.matmul, torch.backends.cudnn
-    before = matmul.allow_tf32, cudnn.allow_tf32
+    before = matmul.allow_tf32, cudnn.allow_tf32, cudnn.deterministic
     matmul.allow_tf32 = cudnn.allow_tf32 = precision == "tf32"
+    cudnn.deterministic = True
     kind = device.split(":")[0]
     with torch.autocast(kind, dtype=torch.bfloat16, enabled=precision == "bf16"):
         yield
-    matmul.allow_tf32, cudnn.allow_tf32 = before
+    matmul.allow_tf32, cudnn.allow_tf32, cudnn.deterministic = before
 
 
 def n_parameters(module: nn.Module) -> int:
