@@ -18,6 +18,7 @@ T = TypeVar("T")
 
 COMMANDS = {
     "mirror": "how every quantity of a robot changes when left and right trade places",
+    "robots": "the known robots with their mass, sizes, limits and motors",
     "check nn": "mirror every network layer and report the error, which must be exactly zero",
     "bench nn": "time the equivariant layers against dense ones",
     "doctor": "what this machine has, what is missing, and the command that mends it",
