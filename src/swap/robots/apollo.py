@@ -11,7 +11,7 @@ from swap.robots.robot import Camera, Capsule, Joint, Leg, Link, Motor, Robot
 from swap.symmetry import PITCH, ROLL
 
 ABAD = Joint("abad", ROLL, (-0.87, 0.87), 0.0, Motor(200.0, 23.0, armature=0.08, damping=0.3))
-HIP = Joint("hip", PITCH, (-1.2, 3.6), 0.75, Motor(280.0, 25.0, armature=0.10, damping=0.3))
+HIP = Joint("hip", PITCH, (-1.2, 3.6), 0.84, Motor(280.0, 25.0, armature=0.10, damping=0.3))
 KNEE = Joint("knee", PITCH, (-2.75, -0.45), -1.5, Motor(360.0, 20.0, armature=0.14, damping=0.3))
 
 FL = Leg(
@@ -30,7 +30,7 @@ FL = Leg(
     ),
     thigh_radius=0.05,
     shank_radius=0.028,
-    foot_radius=0.038,
+    foot_radius=0.040,
 )
 RL = Leg(
     name="RL",
@@ -48,7 +48,7 @@ RL = Leg(
 ROBOT = Robot(
     name="apollo",
     legs=(FL, FL.mirrored("FR"), RL, RL.mirrored("RR")),
-    trunk=Link(39.8, com=(0.0, 0.0, 0.0), box=(0.80, 0.28, 0.18)),
+    trunk=Link(39.8, com=(0.03, 0.0, 0.0), box=(0.80, 0.28, 0.18)),
     # Three capsules side by side: 0.92 x 0.34 x 0.20 m, with dips of 6 mm between them.
     trunk_shapes=tuple(
         Capsule((-0.36, y, 0.0), (0.36, y, 0.0), radius=0.10) for y in (-0.07, 0.0, 0.07)

@@ -15,7 +15,7 @@ MOTOR = Motor(23.7, 30.1, armature=0.01, damping=0.1)
 KNEE_MOTOR = Motor(45.43, 15.7, armature=0.01, damping=0.1)
 
 ABAD = Joint("abad", ROLL, (-1.0472, 1.0472), 0.0, MOTOR)
-FRONT_HIP = Joint("hip", PITCH, (-1.5708, 3.4907), 0.8, MOTOR)
+FRONT_HIP = Joint("hip", PITCH, (-1.5708, 3.4907), 0.88, MOTOR)
 REAR_HIP = replace(FRONT_HIP, range=(-0.5236, 4.5379))
 KNEE = Joint("knee", PITCH, (-2.7227, -0.83776), -1.6, KNEE_MOTOR)
 
@@ -52,8 +52,8 @@ ROBOT = Robot(
         Capsule((0.285, 0.0, 0.01), (0.285, 0.0, 0.01), radius=0.045),  # head
     ),
     camera=Camera(pos=(0.32, 0.0, 0.03), pitch=0.35),
-    kp=30.0,
-    kd=0.8,
+    kp=40.0,
+    kd=1.0,
     action_scale=0.25,
     h_des=0.3,
     note="Unitree Go2",

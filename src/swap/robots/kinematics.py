@@ -34,3 +34,13 @@ def feet_in_base(robot: "Robot", joint_pos: ArrayLike | None = None) -> np.ndarr
     """Foot centres [..., 4, 3]; without angles, those of the default pose."""
     pose = robot.default_pose if joint_pos is None else joint_pos
     return leg_points_in_base(robot, pose)[..., 2, :]
+
+
+def leg_points_in_world(
+    robot: "Robot", base_pos: np.ndarray, base_quat: np.ndarray, joint_pos: np.ndarray
+) -> np.ndarray:
+    """The same points in the world [..., 4, 3, 3], for a base at [..., 3] turned by [..., 4]."""
+    points = leg_points_in_base(robot, joint_pos)
+    w, v = base_quat[..., None, None, :1], base_quat[..., None, None, 1:]
+    t = 2 * np.cross(v, points)
+    return base_pos[..., None, None, :] + points + w * t + np.cross(v, t)

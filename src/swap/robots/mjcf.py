@@ -39,8 +39,6 @@ def build_spec(
     option.cone = mujoco.mjtCone.mjCONE_PYRAMIDAL
     option.integrator = mujoco.mjtIntegrator.mjINT_IMPLICITFAST
     option.iterations, option.ls_iterations = 10, 20
-    # A world that goes non-finite is contained and counted by the engine, not silently reset here.
-    option.disableflags |= mujoco.mjtDisableBit.mjDSBL_AUTORESET
     for k in range(slots):
         box = spec.worldbody.add_geom(name=f"box{k}", type=mujoco.mjtGeom.mjGEOM_BOX)
         box.size = half[k] if half is not None else (0.05, 0.05, 0.05)
