@@ -73,7 +73,7 @@ class CpuEngine:
         self._sensors = self._batch.bind("sensordata")
         self._peak = np.array([joint.motor.torque for joint in robot.joints])
         self._no_load = np.array([joint.motor.speed for joint in robot.joints])
-        self._pose = np.array(robot.default_pose)
+        self._pose = np.array(robot.default_pose, np.float32).astype(float)  # as targets come
         self._last = np.tile(self._pose, (n, 1))  # targets of the step before
         self._seen = self._batch.warning[:, FULL, 1].sum(1)
         self._nonfinite, self._overflow = np.zeros(n, int), np.zeros(n, int)

@@ -4,16 +4,15 @@ Every array is made once and written in place, because a captured graph keeps po
 mostly views of MuJoCo's own arrays. Runs on Warp's CPU device too, with the same code.
 """
 
-import contextlib
-import gc
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from typing import Any
 
 import mujoco_warp as mjw
 import torch
 import warp as wp
 from torch import Tensor
 
-from swap.courses.course import SLOTS, Course, stack
+from swap.courses.course import SLOTS, Boxes, Course, stack
 from swap.errors import UserError
 from swap.robots import Robot
 from swap.robots.mjcf import build_spec, force_groups, group_of_geom
@@ -28,6 +27,7 @@ from swap.sim.engine import (
     check_tensor,
     standing,
 )
+from swap.sim.graph import Recorder
 from swap.sim.randomise import (
     BODY_PARTS,
     SUBSTEPS,
@@ -67,13 +67,13 @@ class GpuEngine:
         check_setup(bank, n)
         if device.startswith("cuda") and not torch.cuda.is_available():
             raise UserError(f"no GPU for device '{device}'; use engine cpu, or device 'cpu'")
-        wp.config.log_level = wp.LOG_WARNING  # kernel compilation is not worth a line each
         self.robot, self.n, self.device = robot, n, torch.device(device)
-        self._wp_device = wp.device_from_torch(self.device)
-        with wp.ScopedDevice(self._wp_device):
+        self._recorder = Recorder(self.device)
+        with self._recorder.scope():
             self._build(bank, slots, nconmax, njmax)
-            self._graph = None
-            self._capture(capture)
+        if capture:
+            self.state.base_quat[:, 0] = 1  # a zero quaternion has no rotation to step from
+            self._recorder.record(self._control_step)
         everyone = torch.ones(n, dtype=torch.bool, device=self.device)
         self.assign(everyone, torch.zeros(n, dtype=torch.long, device=self.device))
         self.randomise(everyone, self._draw)
@@ -112,8 +112,8 @@ class GpuEngine:
         self._axis = self._floats(
             [[j.axis[k] for j, k in zip(leg.joints, (0, 1, 1), strict=True)] for leg in legs]
         )
-        self._group = wp.array(group_of_geom(robot, model), dtype=int)
-        self._contact_id = wp.array(range(d.naconmax), dtype=int)
+        self._group = torch.from_numpy(group_of_geom(robot, model)).to(device)
+        self._contact_id = torch.arange(d.naconmax, dtype=torch.int32, device=device)
         self._contact_force = wp.zeros(d.naconmax, dtype=wp.spatial_vector)
         self._counts = torch.zeros(2, n, dtype=torch.int32, device=device)
         self._pool = torch.zeros(1, dtype=torch.int32, device=device)
@@ -144,23 +144,16 @@ class GpuEngine:
         check_mask(mask, self.n, self.device)
         check_tensor("course_id", course_id, (self.n,), self.device)
         m, d = self._m, self._d
-        dtypes = (wp.vec3, wp.quat, wp.vec3, wp.float32, wp.int32)
-        with self._stream():
+        with self._recorder.scope():
             wp.launch(
                 kernels.assign_boxes,
                 dim=(self.n, self.boxes.slots),
                 inputs=[
                     wp.from_torch(mask.contiguous()),
                     wp.from_torch(course_id.int().contiguous()),
-                    *(
-                        wp.from_torch(getattr(self._bank, k), t)
-                        for k, t in zip(BOX_PARTS, dtypes, strict=True)
-                    ),
+                    *_warp_boxes(self._bank),
                     wp.from_torch(self.course_id),
-                    *(
-                        wp.from_torch(getattr(self.boxes, k), t)
-                        for k, t in zip(BOX_PARTS, dtypes, strict=True)
-                    ),
+                    *_warp_boxes(self.boxes),
                     *(m.geom_pos, m.geom_quat, m.geom_size, m.geom_rbound, m.geom_aabb),
                     *(d.geom_xpos, d.geom_xmat, d.qacc_warmstart),
                 ],
@@ -193,7 +186,7 @@ class GpuEngine:
             qvel = torch.cat([start.base_lin_vel, start.base_ang_vel, start.joint_vel], 1)
             check_tensor("start position", qpos, tuple(self._safe_qpos.shape), self.device)
             check_tensor("start velocity", qvel, tuple(self._safe_qvel.shape), self.device)
-        with self._stream():
+        with self._recorder.scope():
             wp.launch(
                 kernels.reset_worlds,
                 dim=self.n,
@@ -205,7 +198,7 @@ class GpuEngine:
             )
             self._pose_legs()
 
-    def _held(self) -> list[wp.array]:
+    def _held(self) -> list[Any]:
         """What a reset writes, in the order of the kernels' arguments."""
         d = self._d
         return [
@@ -247,18 +240,18 @@ class GpuEngine:
             field[:, 1:] = nominal * factor.view(*factor.shape, *[1] * (nominal.ndim - 1))
         self._ipos[:, 1] = self._ipos0[1] + self._draw.com
         groups = mjw.SetConstGroup.FIXED | mjw.SetConstGroup.INERT0
-        with self._stream():
+        with self._recorder.scope():
             mjw.set_const(self._m, self._d, groups=groups, restore=False)
 
     # --- time -----------------------------------------------------------------------------------
     def step(self, targets: Tensor) -> None:
         check_tensor("targets", targets, tuple(self._target.shape), self.device)
         self._target.copy_(targets.detach())
-        with self._stream() as stream:
-            if self._graph is None:
+        if self._recorder.recorded:
+            self._recorder.play()
+        else:
+            with self._recorder.scope():
                 self._control_step()
-            else:
-                wp.capture_launch(self._graph, stream=stream)
 
     def _control_step(self) -> None:
         d, n = self._d, self.n
@@ -286,13 +279,14 @@ class GpuEngine:
             )
             mjw.step(self._m, d)
         self._force.zero_()
-        mjw.contact_force(self._m, d, self._contact_id, True, self._contact_force)
+        ids = wp.from_torch(self._contact_id)
+        mjw.contact_force(self._m, d, ids, True, self._contact_force)
         wp.launch(
             kernels.gather_forces,
             dim=d.naconmax,
             inputs=[
                 *(d.nacon, d.contact.geom, d.contact.worldid, self._contact_force),
-                *(self._group, self._force),
+                *(wp.from_torch(self._group), self._force),
             ],
         )
         wp.launch(kernels.contain, dim=n, inputs=contain)
@@ -306,37 +300,6 @@ class GpuEngine:
         points = wp.from_torch(self.state.leg_pos, wp.vec3)
         wp.launch(kernels.pose_legs, dim=(self.n, 4), inputs=[*facts, self._d.qpos, points])
 
-    def _capture(self, wanted: bool) -> None:
-        """Run once to compile, then record. A stream of our own: the default one cannot record."""
-        self.state.base_quat[:, 0] = 1  # a zero quaternion has no rotation to step from
-        stream = torch.cuda.Stream(self.device) if self._wp_device.is_cuda else None
-        if stream is not None:
-            torch.cuda.synchronize(self.device)
-        scope = wp.ScopedStream(wp.stream_from_torch(stream)) if stream else self._stream()
-        with scope:
-            self._control_step()
-            if wanted:
-                gc.collect()
-                gc.disable()  # a collected array would be freed into the recording
-                try:
-                    with wp.ScopedCapture() as capture:
-                        self._control_step()
-                finally:
-                    gc.enable()
-                self._graph = capture.graph
-        wp.synchronize_device(self._wp_device)
-
-    @contextlib.contextmanager
-    def _stream(self) -> Iterator[wp.Stream | None]:
-        """Warp on torch's current stream, so that both see each other's work in order."""
-        with wp.ScopedDevice(self._wp_device):
-            if not self._wp_device.is_cuda:
-                yield None
-                return
-            stream = wp.stream_from_torch(torch.cuda.current_stream(self.device))
-            with wp.ScopedStream(stream):
-                yield stream
-
     def report(self) -> Report:
         nonfinite, overflow = self._counts.cpu()
         worlds = (nonfinite + overflow).nonzero()[:, 0]
@@ -346,3 +309,9 @@ class GpuEngine:
         self._counts.zero_()
         self._pool.zero_()
         return told
+
+
+def _warp_boxes(boxes: Boxes) -> list[Any]:
+    """The parts of Boxes in order, as Warp sees them."""
+    rows = {"pos": wp.vec3, "quat": wp.quat, "half": wp.vec3}
+    return [wp.from_torch(getattr(boxes, name), rows.get(name)) for name in BOX_PARTS]

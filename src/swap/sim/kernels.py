@@ -8,7 +8,9 @@ import warp as wp
 from swap.sim.motor import motor_torque_wp
 
 vec3 = wp.vec3
-array2 = wp.array2d(dtype=float)
+array2 = wp.array2d[float]
+
+HUGE = wp.constant(1.0e30)
 
 
 @wp.func
@@ -30,26 +32,26 @@ def rotation(q: wp.quat) -> wp.mat33:
 
 @wp.kernel
 def assign_boxes(
-    mask: wp.array(dtype=wp.bool),
-    choice: wp.array(dtype=int),
-    bank_pos: wp.array2d(dtype=vec3),
-    bank_quat: wp.array2d(dtype=wp.quat),
-    bank_half: wp.array2d(dtype=vec3),
-    bank_friction: wp.array(dtype=float),
-    bank_count: wp.array(dtype=int),
-    course_id: wp.array(dtype=int),
-    box_pos: wp.array2d(dtype=vec3),
-    box_quat: wp.array2d(dtype=wp.quat),
-    box_half: wp.array2d(dtype=vec3),
-    box_friction: wp.array(dtype=float),
-    box_count: wp.array(dtype=int),
-    geom_pos: wp.array2d(dtype=vec3),
-    geom_quat: wp.array2d(dtype=wp.quat),
-    geom_size: wp.array2d(dtype=vec3),
+    mask: wp.array[wp.bool],
+    choice: wp.array[int],
+    bank_pos: wp.array2d[vec3],
+    bank_quat: wp.array2d[wp.quat],
+    bank_half: wp.array2d[vec3],
+    bank_friction: wp.array[float],
+    bank_count: wp.array[int],
+    course_id: wp.array[int],
+    box_pos: wp.array2d[vec3],
+    box_quat: wp.array2d[wp.quat],
+    box_half: wp.array2d[vec3],
+    box_friction: wp.array[float],
+    box_count: wp.array[int],
+    geom_pos: wp.array2d[vec3],
+    geom_quat: wp.array2d[wp.quat],
+    geom_size: wp.array2d[vec3],
     geom_rbound: array2,
-    geom_aabb: wp.array3d(dtype=vec3),
-    geom_xpos: wp.array2d(dtype=vec3),
-    geom_xmat: wp.array2d(dtype=wp.mat33),
+    geom_aabb: wp.array3d[vec3],
+    geom_xpos: wp.array2d[vec3],
+    geom_xmat: wp.array2d[wp.mat33],
     warmstart: array2,
 ):
     """Thread (world, slot): one box of the bank into the model fields and the list for sensors.
@@ -88,14 +90,14 @@ def write_start(
     w: int,
     start_qpos: array2,
     start_qvel: array2,
-    pose: wp.array(dtype=float),
+    pose: wp.array[float],
     qpos: array2,
     qvel: array2,
     ctrl: array2,
     warmstart: array2,
     last: array2,
-    force: wp.array2d(dtype=vec3),
-    time: wp.array(dtype=float),
+    force: wp.array2d[vec3],
+    time: wp.array[float],
 ):
     for i in range(qpos.shape[1]):
         qpos[w, i] = start_qpos[w, i]
@@ -112,18 +114,18 @@ def write_start(
 
 @wp.kernel
 def reset_worlds(
-    mask: wp.array(dtype=wp.bool),
+    mask: wp.array[wp.bool],
     start_qpos: array2,
     start_qvel: array2,
-    pose: wp.array(dtype=float),
+    pose: wp.array[float],
     qpos: array2,
     qvel: array2,
     ctrl: array2,
     warmstart: array2,
     last: array2,
-    force: wp.array2d(dtype=vec3),
-    time: wp.array(dtype=float),
-    failed: wp.array(dtype=wp.bool),
+    force: wp.array2d[vec3],
+    time: wp.array[float],
+    failed: wp.array[wp.bool],
 ):
     """Thread (world): a masked world takes its start and forgets what it held."""
     w = wp.tid()
@@ -135,11 +137,10 @@ def reset_worlds(
 @wp.func
 def is_sound(row: array2, w: int, limit: float) -> bool:
     """Comparisons with NaN are false, so this refuses NaN, infinity and whatever is too large."""
-    sound = True
     for i in range(row.shape[1]):
         if not (wp.abs(row[w, i]) < limit):
-            sound = False
-    return sound
+            return False
+    return True
 
 
 @wp.kernel
@@ -147,22 +148,21 @@ def contain(
     speed_limit: float,
     safe_qpos: array2,
     safe_qvel: array2,
-    pose: wp.array(dtype=float),
+    pose: wp.array[float],
     target: array2,
     qpos: array2,
     qvel: array2,
     ctrl: array2,
     warmstart: array2,
     last: array2,
-    force: wp.array2d(dtype=vec3),
-    time: wp.array(dtype=float),
-    failed: wp.array(dtype=wp.bool),
-    nonfinite: wp.array(dtype=int),
+    force: wp.array2d[vec3],
+    time: wp.array[float],
+    failed: wp.array[wp.bool],
+    nonfinite: wp.array[int],
 ):
     """Thread (world): a diverged world is put back to standing, marked and counted."""
     w = wp.tid()
-    huge = 1.0e30
-    if is_sound(qpos, w, huge) and is_sound(qvel, w, speed_limit) and is_sound(target, w, huge):
+    if is_sound(qpos, w, HUGE) and is_sound(qvel, w, speed_limit) and is_sound(target, w, HUGE):
         return
     write_start(w, safe_qpos, safe_qvel, pose, qpos, qvel, ctrl, warmstart, last, force, time)
     for i in range(target.shape[1]):
@@ -176,14 +176,14 @@ def drive(
     substep: int,
     target: array2,
     last: array2,
-    latency: wp.array(dtype=int),
+    latency: wp.array[int],
     qpos: array2,
     qvel: array2,
     kp: array2,
     kd: array2,
     strength: array2,
-    peak: wp.array(dtype=float),
-    no_load: wp.array(dtype=float),
+    peak: wp.array[float],
+    no_load: wp.array[float],
     ctrl: array2,
 ):
     """Thread (world, joint): the motor's torque for this physics step."""
@@ -205,12 +205,12 @@ def drive(
 
 @wp.kernel
 def gather_forces(
-    n_contacts: wp.array(dtype=int),
-    contact_geom: wp.array(dtype=wp.vec2i),
-    contact_world: wp.array(dtype=int),
-    contact_force: wp.array(dtype=wp.spatial_vector),
-    group: wp.array(dtype=int),
-    force: wp.array2d(dtype=vec3),
+    n_contacts: wp.array[int],
+    contact_geom: wp.array[wp.vec2i],
+    contact_world: wp.array[int],
+    contact_force: wp.array[wp.spatial_vector],
+    group: wp.array[int],
+    force: wp.array2d[vec3],
 ):
     """Thread (contact): its force, which acts on the second geom, added to the robot's group."""
     c = wp.tid()
@@ -227,11 +227,11 @@ def gather_forces(
 
 @wp.kernel
 def pose_legs(
-    mount: wp.array(dtype=vec3),
-    sizes: wp.array(dtype=vec3),
-    axis: wp.array(dtype=vec3),
+    mount: wp.array[vec3],
+    sizes: wp.array[vec3],
+    axis: wp.array[vec3],
     qpos: array2,
-    points: wp.array3d(dtype=vec3),
+    points: wp.array3d[vec3],
 ):
     """Thread (world, leg): hip joint, knee joint and foot centre in the world."""
     w, i = wp.tid()
@@ -254,11 +254,11 @@ def finish(
     row_bits: int,
     pool_bits: int,
     target: array2,
-    overflow: wp.array(dtype=int),
+    overflow: wp.array[int],
     last: array2,
-    failed: wp.array(dtype=wp.bool),
-    overflowed: wp.array(dtype=int),
-    pool: wp.array(dtype=int),
+    failed: wp.array[wp.bool],
+    overflowed: wp.array[int],
+    pool: wp.array[int],
 ):
     """Thread (world): remember the targets; turn MuJoCo's overflow bits into counts and clear them.
 

@@ -1,4 +1,4 @@
-"""Ranges and a generator -> what differs from world to world: grip, masses, motors, latency, pushes.
+"""Ranges and a generator -> what differs between worlds: grip, masses, motors, latency, pushes.
 
 Everything is drawn in nominal-is-one or nominal-is-zero form, so one set of ranges serves every
 robot. `mirror` gives the reflected draw: mirrored state, action and draw make mirrored physics.
@@ -6,7 +6,9 @@ robot. `mirror` gives the reflected draw: mirrored state, action and draw make m
 
 import math
 from dataclasses import dataclass, fields
+from functools import lru_cache
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -28,7 +30,7 @@ class Ranges:
     friction: Range = (0.5, 2.0)
     """Grip of the robot, times the course's own friction."""
     restitution: Range = (0.0, 0.4)
-    """Rebound speed over impact speed, nominally."""
+    """Rebound speed over impact speed; below 0.135, that of the nominal contact, it stays that."""
     payload: Range = (0.0, 0.2)
     """Mass added to the trunk, as a share of the robot's mass."""
     link_mass: Range = (0.8, 1.2)
@@ -160,11 +162,27 @@ def contact_friction(drawn: Tensor, course: Tensor) -> Tensor:
 def contact_solref(restitution: Tensor) -> Tensor:
     """Restitution [N] -> MuJoCo's solref [N, 2]: a softer damper at the same stiffness.
 
-    A contact is a spring and a damper of ratio z; a body leaves a linear one with the share
-    exp(-pi z / sqrt(1 - z²)) of the speed it came with. At z = 1 this is the nominal contact. The
-    time constant grows as z falls, because MuJoCo's stiffness is 1 / (time constant * z)².
+    A contact is a spring and a damper of ratio z = sin(a) that push and never pull; a body leaves
+    it with the share exp(-(pi - 2a) tan(a)) of the speed it came with. At z = 1, the nominal
+    contact, that is exp(-2) = 0.135, and less is not asked for. The time constant grows as z
+    falls, because MuJoCo's stiffness is 1 / (time constant * z)².
     """
-    log = -torch.log(restitution.clamp_min(1e-9))
-    ratio = log / torch.sqrt(math.pi**2 + log**2)
-    ratio = torch.where(restitution < 1e-6, torch.ones_like(ratio), ratio)
+    table = _ratios(restitution.device)
+    x = (restitution - LEAST_REBOUND) / (1 - LEAST_REBOUND) * (len(table) - 1)
+    x = x.clamp(0, len(table) - 1.001)
+    k = x.long()
+    ratio = torch.lerp(table[k], table[k + 1], x - k)
     return torch.stack([SOLREF_TIME / ratio, ratio], -1)
+
+
+LEAST_REBOUND = math.exp(-2)
+
+
+@lru_cache(maxsize=4)
+def _ratios(device: torch.device) -> Tensor:
+    """Damping ratios for rebounds spaced evenly from LEAST_REBOUND to 1."""
+    angle = np.linspace(np.pi / 2 - 1e-6, 0.0, 4001)
+    rebound = np.exp(-(np.pi - 2 * angle) * np.tan(angle))
+    ratio = np.interp(np.linspace(LEAST_REBOUND, 1, 513), rebound, np.sin(angle))
+    ratio[0] = 1.0
+    return torch.tensor(ratio, dtype=torch.float32, device=device)
