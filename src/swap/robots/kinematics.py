@@ -11,23 +11,20 @@ if TYPE_CHECKING:
 
 def leg_points_in_base(robot: "Robot", joint_pos: ArrayLike) -> np.ndarray:
     """Angles [..., 12] -> hip joint, knee joint and foot centre of each leg [..., 4, 3, 3]."""
+    legs = robot.legs
+    axis = [[j.axis[k] for j, k in zip(leg.joints, (0, 1, 1), strict=True)] for leg in legs]
     q = np.asarray(joint_pos, float)
-    q = q.reshape(*q.shape[:-1], 4, 3)
-    points = np.empty((*q.shape[:-1], 3, 3))
-    for i, leg in enumerate(robot.legs):
-        sign = [joint.axis[k] for joint, k in zip(leg.joints, (0, 1, 1), strict=True)]
-        abad, hip, knee = (sign[k] * q[..., i, k] for k in range(3))
-        zero = np.zeros_like(abad)
-        # In the leg's plane: x ahead, z up, before the abad turns it about x.
-        along = np.stack([zero, zero + leg.offset, zero], -1)
-        to_knee = leg.thigh * np.stack([-np.sin(hip), zero, -np.cos(hip)], -1)
-        to_foot = leg.shank * np.stack([-np.sin(hip + knee), zero, -np.cos(hip + knee)], -1)
-        plane = np.stack([along, along + to_knee, along + to_knee + to_foot], -2)  # [..., 3, 3]
-        c, s = np.cos(abad)[..., None], np.sin(abad)[..., None]
-        points[..., i, :, 0] = leg.mount[0] + plane[..., 0]
-        points[..., i, :, 1] = leg.mount[1] + c * plane[..., 1] - s * plane[..., 2]
-        points[..., i, :, 2] = leg.mount[2] + s * plane[..., 1] + c * plane[..., 2]
-    return points
+    abad, hip, knee = np.moveaxis(q.reshape(*q.shape[:-1], 4, 3) * axis, -1, 0)  # [..., 4] each
+    y, thigh, shank = np.array([(leg.offset, leg.thigh, leg.shank) for leg in legs]).T
+    # Hip, knee and foot in the leg's plane, x ahead and z up, before the abad turns it about x.
+    x = np.zeros((*abad.shape, 3))
+    z = np.zeros_like(x)
+    x[..., 1], z[..., 1] = -thigh * np.sin(hip), -thigh * np.cos(hip)
+    x[..., 2] = x[..., 1] - shank * np.sin(hip + knee)
+    z[..., 2] = z[..., 1] - shank * np.cos(hip + knee)
+    c, s = np.cos(abad)[..., None], np.sin(abad)[..., None]
+    points = np.stack([x, c * y[:, None] - s * z, s * y[:, None] + c * z], -1)
+    return points + np.array([leg.mount for leg in legs])[:, None]
 
 
 def feet_in_base(robot: "Robot", joint_pos: ArrayLike | None = None) -> np.ndarray:

@@ -1,13 +1,15 @@
 """Physics: one small Engine protocol and two engines behind it. Read in this order:
 
-motor -> randomise -> engine -> cpu -> kernels -> gpu
+rate -> motor -> randomise -> engine -> cpu -> graph -> kernels -> gpu
 """
 
 from swap.sim.engine import Engine, Report, Start, State, make_engine, standing
 from swap.sim.motor import motor_torque
-from swap.sim.randomise import FIXED, SUBSTEPS, Draw, Ranges, draw, draw_push, mirror, nominal
+from swap.sim.randomise import FIXED, Draw, Ranges, draw, draw_push, mirror, nominal
+from swap.sim.rate import CONTROL_DT, SUBSTEPS
 
 __all__ = [
+    "CONTROL_DT",
     "FIXED",
     "SUBSTEPS",
     "Draw",

@@ -31,12 +31,12 @@ from swap.sim.engine import (
 from swap.sim.motor import motor_torque
 from swap.sim.randomise import (
     BODY_PARTS,
-    SUBSTEPS,
     Draw,
     contact_friction,
     contact_solref,
     nominal,
 )
+from swap.sim.rate import SUBSTEPS
 
 FULL = [mujoco.mjtWarning.mjWARN_CONTACTFULL.value, mujoco.mjtWarning.mjWARN_CNSTRFULL.value]
 PER_WORLD = (
@@ -98,10 +98,10 @@ class CpuEngine:
         for name in ("pos", "quat", "half", "friction", "count"):
             getattr(self.boxes, name)[worlds] = getattr(self._bank, name)[ids]
         rows, slots = worlds.numpy(), self.boxes.slots
-        quat = self.boxes.quat[worlds].double()
-        self._field["geom_pos"][rows, :slots] = self.boxes.pos[worlds]
-        self._field["geom_quat"][rows, :slots] = quat / quat.norm(dim=-1, keepdim=True)
-        self._field["geom_size"][rows, :slots] = self.boxes.half[worlds]
+        quat = self.boxes.quat.numpy()[rows].astype(float)
+        self._field["geom_pos"][rows, :slots] = self.boxes.pos.numpy()[rows]
+        self._field["geom_quat"][rows, :slots] = quat / np.linalg.norm(quat, axis=-1)[..., None]
+        self._field["geom_size"][rows, :slots] = self.boxes.half.numpy()[rows]
         self._batch.bind("qacc_warmstart")[rows] = 0
         self._write_contacts(rows)
         self._settle(rows)
@@ -151,7 +151,7 @@ class CpuEngine:
         check_mask(mask, self.n, self.device)
         kick = torch.cat([lin_vel, ang_vel], 1)
         check_tensor("push", kick, (self.n, 6), self.device)
-        self._qvel[:, :6] += (kick * mask[:, None]).numpy()
+        self._qvel[mask.numpy(), :6] += kick[mask].numpy()
         self._publish()
 
     def randomise(self, mask: Tensor, given: Draw, bodies: bool = True) -> None:

@@ -30,12 +30,12 @@ from swap.sim.engine import (
 from swap.sim.graph import Recorder
 from swap.sim.randomise import (
     BODY_PARTS,
-    SUBSTEPS,
     Draw,
     contact_friction,
     contact_solref,
     nominal,
 )
+from swap.sim.rate import SUBSTEPS
 
 PER_WORLD = (
     *("geom_pos", "geom_quat", "geom_size", "geom_rbound", "geom_aabb"),
@@ -67,10 +67,12 @@ class GpuEngine:
         check_setup(bank, n)
         if device.startswith("cuda") and not torch.cuda.is_available():
             raise UserError(f"no GPU for device '{device}'; use engine cpu, or device 'cpu'")
-        self.robot, self.n, self.device = robot, n, torch.device(device)
+        # A tensor on it knows its index where the name, "cuda", leaves it open.
+        self.robot, self.n, self.device = robot, n, torch.empty(0, device=device).device
         self._recorder = Recorder(self.device)
         with self._recorder.scope():
             self._build(bank, slots, nconmax, njmax)
+            self._wire()
         if capture:
             self.state.base_quat[:, 0] = 1  # a zero quaternion has no rotation to step from
             self._recorder.record(self._control_step)
@@ -113,7 +115,7 @@ class GpuEngine:
             [[j.axis[k] for j, k in zip(leg.joints, (0, 1, 1), strict=True)] for leg in legs]
         )
         self._group = torch.from_numpy(group_of_geom(robot, model)).to(device)
-        self._contact_id = torch.arange(d.naconmax, dtype=torch.int32, device=device)
+        self._contact_id = wp.from_torch(torch.arange(d.naconmax, dtype=torch.int32, device=device))
         self._contact_force = wp.zeros(d.naconmax, dtype=wp.spatial_vector)
         self._counts = torch.zeros(2, n, dtype=torch.int32, device=device)
         self._pool = torch.zeros(1, dtype=torch.int32, device=device)
@@ -131,7 +133,40 @@ class GpuEngine:
             time=wp.to_torch(d.time),
             failed=torch.zeros(n, dtype=torch.bool, device=device),
         )
-        self._force = wp.from_torch(self.state.force, dtype=wp.vec3)
+        safe = standing(robot, self._zeros(n))
+        torch.cat([safe.base_pos, safe.base_quat, safe.joint_pos], 1, out=self._safe_qpos)
+
+    def _wire(self) -> None:
+        """The kernels' arguments, made once: torch's tensors and MuJoCo's arrays share memory."""
+        m, d, warp = self._m, self._d, wp.from_torch
+        last, target, failed = map(warp, (self._last, self._target, self.state.failed))
+        nonfinite, overflow, pool = map(warp, (*self._counts, self._pool))
+        self._force = warp(self.state.force, wp.vec3)
+        self._held = [
+            *(warp(self._pose), d.qpos, d.qvel, d.ctrl, d.qacc_warmstart),
+            *(last, self._force, d.time),
+        ]
+        self._assign_args = [
+            *(*_warp_boxes(self._bank), warp(self.course_id), *_warp_boxes(self.boxes)),
+            *(m.geom_pos, m.geom_quat, m.geom_size, m.geom_rbound, m.geom_aabb),
+            *(d.geom_xpos, d.geom_xmat, d.qacc_warmstart),
+        ]
+        safe = (warp(self._safe_qpos), warp(self._safe_qvel))
+        self._contain_args = [
+            *(SPEED_LIMIT, *safe, self._held[0], target, *self._held[1:], failed, nonfinite)
+        ]
+        gains = (self._kp, self._kd, self._draw.strength, self._peak, self._no_load)
+        self._drive_args = [
+            *(target, last, warp(self._draw.latency), d.qpos, d.qvel, *map(warp, gains), d.ctrl)
+        ]
+        self._force_args = [
+            *(d.nacon, d.contact.geom, d.contact.worldid, self._contact_force),
+            *(warp(self._group), self._force),
+        ]
+        bits = (int(ROW_BITS), int(POOL_BITS))
+        self._finish_args = [*bits, target, d.overflow, last, failed, overflow, pool]
+        facts = (warp(x, wp.vec3) for x in (self._mount, self._sizes, self._axis))
+        self._leg_args = [*facts, d.qpos, warp(self.state.leg_pos, wp.vec3)]
 
     def _zeros(self, *shape: int) -> Tensor:
         return torch.zeros(*shape, device=self.device)
@@ -143,24 +178,13 @@ class GpuEngine:
     def assign(self, mask: Tensor, course_id: Tensor) -> None:
         check_mask(mask, self.n, self.device)
         check_tensor("course_id", course_id, (self.n,), self.device)
-        m, d = self._m, self._d
+        chosen = [wp.from_torch(mask.contiguous()), wp.from_torch(course_id.int().contiguous())]
         with self._recorder.scope():
-            wp.launch(
-                kernels.assign_boxes,
-                dim=(self.n, self.boxes.slots),
-                inputs=[
-                    wp.from_torch(mask.contiguous()),
-                    wp.from_torch(course_id.int().contiguous()),
-                    *_warp_boxes(self._bank),
-                    wp.from_torch(self.course_id),
-                    *_warp_boxes(self.boxes),
-                    *(m.geom_pos, m.geom_quat, m.geom_size, m.geom_rbound, m.geom_aabb),
-                    *(d.geom_xpos, d.geom_xmat, d.qacc_warmstart),
-                ],
-            )
+            dim = (self.n, self.boxes.slots)
+            wp.launch(kernels.assign_boxes, dim=dim, inputs=chosen + self._assign_args)
         self._write_contacts()
-        safe = standing(self.robot, self._ground[self.course_id.long()])
-        torch.cat([safe.base_pos, safe.base_quat, safe.joint_pos], 1, out=self._safe_qpos)
+        ground = self._ground[self.course_id.long()]
+        torch.add(ground, self.robot.stance, out=self._safe_qpos[:, 2])
 
     def replace(self, ids: Sequence[int], courses: Sequence[Course]) -> None:
         if any(not 0 <= k < self._bank.n for k in ids) or len(ids) != len(courses):
@@ -186,28 +210,11 @@ class GpuEngine:
             qvel = torch.cat([start.base_lin_vel, start.base_ang_vel, start.joint_vel], 1)
             check_tensor("start position", qpos, tuple(self._safe_qpos.shape), self.device)
             check_tensor("start velocity", qvel, tuple(self._safe_qvel.shape), self.device)
+        given = [wp.from_torch(x.contiguous()) for x in (mask, qpos.float(), qvel.float())]
+        failed = wp.from_torch(self.state.failed)
         with self._recorder.scope():
-            wp.launch(
-                kernels.reset_worlds,
-                dim=self.n,
-                inputs=[
-                    *map(wp.from_torch, (mask.contiguous(), qpos.float(), qvel.float())),
-                    *self._held(),
-                    wp.from_torch(self.state.failed),
-                ],
-            )
-            self._pose_legs()
-
-    def _held(self) -> list[Any]:
-        """What a reset writes, in the order of the kernels' arguments."""
-        d = self._d
-        return [
-            wp.from_torch(self._pose),
-            *(d.qpos, d.qvel, d.ctrl, d.qacc_warmstart),
-            wp.from_torch(self._last),
-            self._force,
-            d.time,
-        ]
+            wp.launch(kernels.reset_worlds, dim=self.n, inputs=[*given, *self._held, failed])
+            wp.launch(kernels.pose_legs, dim=(self.n, 4), inputs=self._leg_args)
 
     def push(self, mask: Tensor, lin_vel: Tensor, ang_vel: Tensor) -> None:
         check_mask(mask, self.n, self.device)
@@ -216,7 +223,7 @@ class GpuEngine:
             ("ang_vel", ang_vel, self.state.base_ang_vel),
         ):
             check_tensor(what, kick, (self.n, 3), self.device)
-            mine.add_(kick * mask[:, None])
+            mine.copy_(torch.where(mask[:, None], mine + kick, mine))
 
     def randomise(self, mask: Tensor, given: Draw, bodies: bool = True) -> None:
         check_mask(mask, self.n, self.device)
@@ -255,50 +262,17 @@ class GpuEngine:
 
     def _control_step(self) -> None:
         d, n = self._d, self.n
-        target, last = wp.from_torch(self._target), wp.from_torch(self._last)
-        failed, (nonfinite, overflow) = wp.from_torch(self.state.failed), self._counts
-        contain = [
-            SPEED_LIMIT,
-            *map(wp.from_torch, (self._safe_qpos, self._safe_qvel)),
-            self._held()[0],
-            target,
-            *self._held()[1:],
-            failed,
-            wp.from_torch(nonfinite),
-        ]
-        gains = (self._kp, self._kd, self._draw.strength, self._peak, self._no_load)
         for substep in range(SUBSTEPS):
-            wp.launch(kernels.contain, dim=n, inputs=contain)
-            wp.launch(
-                kernels.drive,
-                dim=(n, self._target.shape[1]),
-                inputs=[
-                    *(substep, target, last, wp.from_torch(self._draw.latency)),
-                    *(d.qpos, d.qvel, *map(wp.from_torch, gains), d.ctrl),
-                ],
-            )
+            wp.launch(kernels.contain, dim=n, inputs=self._contain_args)
+            dim = (n, self._target.shape[1])
+            wp.launch(kernels.drive, dim=dim, inputs=[substep, *self._drive_args])
             mjw.step(self._m, d)
         self._force.zero_()
-        ids = wp.from_torch(self._contact_id)
-        mjw.contact_force(self._m, d, ids, True, self._contact_force)
-        wp.launch(
-            kernels.gather_forces,
-            dim=d.naconmax,
-            inputs=[
-                *(d.nacon, d.contact.geom, d.contact.worldid, self._contact_force),
-                *(wp.from_torch(self._group), self._force),
-            ],
-        )
-        wp.launch(kernels.contain, dim=n, inputs=contain)
-        bits = [int(ROW_BITS), int(POOL_BITS)]
-        counts = [wp.from_torch(overflow), wp.from_torch(self._pool)]
-        wp.launch(kernels.finish, dim=n, inputs=[*bits, target, d.overflow, last, failed, *counts])
-        self._pose_legs()
-
-    def _pose_legs(self) -> None:
-        facts = (wp.from_torch(x, wp.vec3) for x in (self._mount, self._sizes, self._axis))
-        points = wp.from_torch(self.state.leg_pos, wp.vec3)
-        wp.launch(kernels.pose_legs, dim=(self.n, 4), inputs=[*facts, self._d.qpos, points])
+        mjw.contact_force(self._m, d, self._contact_id, True, self._contact_force)
+        wp.launch(kernels.gather_forces, dim=d.naconmax, inputs=self._force_args)
+        wp.launch(kernels.contain, dim=n, inputs=self._contain_args)
+        wp.launch(kernels.finish, dim=n, inputs=self._finish_args)
+        wp.launch(kernels.pose_legs, dim=(n, 4), inputs=self._leg_args)
 
     def report(self) -> Report:
         nonfinite, overflow = self._counts.cpu()

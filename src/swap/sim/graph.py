@@ -28,7 +28,7 @@ class Recorder:
                 yield None
                 return
             stream = wp.stream_from_torch(torch.cuda.current_stream(self._torch_device))
-            with wp.ScopedStream(stream):
+            with wp.ScopedStream(stream, sync_enter=False):  # torch's order is the order
                 yield stream
 
     def record(self, work: Callable[[], None]) -> None:

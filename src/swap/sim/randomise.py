@@ -15,10 +15,8 @@ from torch import Tensor
 from swap.errors import UserError
 from swap.robots import Robot
 from swap.robots.mjcf import SOLREF_TIME
+from swap.sim.rate import SUBSTEPS
 from swap.symmetry import ROTATION, VECTOR, Rep, trivial
-
-SUBSTEPS = 4
-"""Physics steps in one control step: 200 Hz and 50 Hz."""
 
 Range = tuple[float, float]
 
