@@ -150,6 +150,22 @@ def test_wrong_facts_are_one_line_with_the_fix():
             lambda: edited("FL", links=(replace(fl.links[0], mass=0.0), *fl.links[1:])),
             "greater than zero",
         ),
+        (
+            lambda: edited("FL", joints=(*fl.joints[:2], replace(fl.joints[2], axis=(0, 0.6, 0)))),
+            "neither the axis|make it",
+        ),
+        (
+            lambda: replace(
+                go2,
+                legs=tuple(
+                    replace(leg, joints=(*leg.joints[:2], replace(leg.joints[2], axis=(0, 0.6, 0))))
+                    for leg in go2.legs
+                ),
+            ),
+            r"'FL_knee' turns about \(0, 0.6, 0\); make it \+1 or -1 along y",
+        ),
+        (lambda: replace(go2, kp=0.0), "kp=0.0; give"),
+        (lambda: replace(go2, trunk=replace(go2.trunk, mass=-1.0)), "give mass and box"),
         (lambda: Motor(0.0, 1.0, 1.0), "motor torque=0.0; give"),
         (lambda: load("appolo"), "did you mean 'apollo'"),
         (lambda: load("nowhere.py"), "no robot file"),
@@ -173,6 +189,7 @@ def test_a_user_adds_a_robot_by_one_file(tmp_path, capsys):
         ("x = 1", "defines no ROBOT"),
         ("ROBOT = 3", "is a int"),
         ("ROBOT = (", "never closed"),
+        ("ROBOT = 1 / 0", "division by zero"),
         (doc_block("python").replace(', RL.mirrored("RR")', ""), "no mirror image 'RR_abad'"),
     ):
         path.write_text(text)

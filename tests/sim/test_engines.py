@@ -201,6 +201,7 @@ def test_engines_by_name(w):
         make_engine("gpus", load("go2"), [w.FLAT], 2)
     with pytest.raises(UserError, match=r"use 0\.\.0"):
         w.make("cpu").assign(torch.ones(2, dtype=torch.bool), torch.tensor([0, 3]))
+    assert make_engine("gpu", load("go2"), [w.FLAT], 2, slots=w.SLOTS).n == 2
     if not torch.cuda.is_available():
         with pytest.raises(UserError, match="no GPU for device 'cuda'"):
             GpuEngine(load("go2"), [w.FLAT], 2)
@@ -210,3 +211,9 @@ def test_a_course_with_too_many_boxes_is_refused(engine_name, w):
     crowd = replace(w.FLAT, **{k: getattr(w.FLAT, k).repeat(9, 0) for k in ("pos", "quat", "half")})
     with pytest.raises(UserError, match="has 9 boxes, a world holds 8"):
         w.make(engine_name, bank=[crowd])
+
+
+def test_one_world_is_enough(engine_name, w):
+    engine = w.make(engine_name, n=1, bank=[w.HIGH])
+    w.hold(engine, 50)
+    assert 1.0 < engine.state.base_pos[0, 2] < 1.11

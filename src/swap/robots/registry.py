@@ -47,8 +47,9 @@ def _from_file(path: Path) -> Robot:
         raise UserError(f"no robot file '{path}'; give the path of a .py file that defines ROBOT")
     try:
         facts = runpy.run_path(str(path))
-    except (UserError, SyntaxError, NameError, TypeError, ImportError) as error:
-        raise UserError(f"robot file '{path}': {error}") from error
+    except Exception as error:  # whatever a user's file does wrong, one line tells it
+        told = str(error).splitlines() or [type(error).__name__]
+        raise UserError(f"robot file '{path}': {told[0]}") from error
     if "ROBOT" not in facts:
         raise UserError(f"robot file '{path}' defines no ROBOT; end it with ROBOT = Robot(...)")
     return _checked(facts["ROBOT"], f"ROBOT in '{path}'")

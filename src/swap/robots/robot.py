@@ -16,6 +16,8 @@ Vec = tuple[float, float, float]
 
 PARTS = ("abad", "hip", "knee")
 """The joints of a leg, from the trunk outwards."""
+AXES = (0, 1, 1)
+"""The coordinate each of them turns about: x, y, y."""
 
 
 @dataclass(frozen=True)
@@ -167,6 +169,11 @@ class Robot:
                     f"trunk shape {shape.a}-{shape.b} has no mirror image; add the same with y "
                     "negated"
                 )
+        for what in ("kp", "kd", "action_scale", "h_des"):
+            if not getattr(self, what) > 0:
+                raise UserError(f"{what}={getattr(self, what)}; give a number greater than zero")
+        if not self.trunk.mass > 0 or not min(self.trunk.box) > 0:
+            raise UserError(f"trunk {self.trunk}; give mass and box greater than zero")
         if self.trunk.com[1] != 0:
             raise UserError(f"trunk com at y={self.trunk.com[1]}; a symmetric trunk has y=0")
 
@@ -237,7 +244,12 @@ def _check_leg(leg: Leg) -> None:
             f"leg '{leg.name}' has joints {', '.join(parts) or 'none'} and {len(leg.links)} links; "
             f"give {', '.join(PARTS)} and one link each"
         )
-    for joint in leg.joints:
+    for joint, k in zip(leg.joints, AXES, strict=True):
+        if any(abs(a) != (i == k) for i, a in enumerate(joint.axis)):
+            raise UserError(
+                f"joint '{leg.name}_{joint.part}' turns about {joint.axis}; make it +1 or -1 "
+                f"along {'xy'[k]} and zero elsewhere"
+            )
         low, high = joint.range
         if not low < joint.default < high:
             raise UserError(

@@ -133,11 +133,12 @@ def make_engine(
     robot: Robot,
     bank: Sequence[Course],
     n: int,
-    device: str = "cpu",
+    device: str | None = None,
     slots: int = SLOTS,
     threads: int = 0,
 ) -> Engine:
-    """`cpu` or `gpu` by name; `device` is for gpu, `threads` (0: all) for cpu."""
+    """`cpu` or `gpu` by name; `threads` (0: all) are cpu's, `device` is gpu's: CUDA where there is
+    a GPU, otherwise Warp's CPU device, which runs the same code slowly."""
     if name == "cpu":
         from swap.sim.cpu import CpuEngine
 
@@ -145,7 +146,8 @@ def make_engine(
     if name == "gpu":
         from swap.sim.gpu import GpuEngine
 
-        return GpuEngine(robot, bank, n, slots=slots, device=device)
+        place = device or ("cuda" if torch.cuda.is_available() else "cpu")
+        return GpuEngine(robot, bank, n, slots=slots, device=place)
     raise unknown("engine", name, ENGINES)
 
 

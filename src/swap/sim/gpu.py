@@ -15,6 +15,7 @@ from torch import Tensor
 from swap.courses.course import SLOTS, Boxes, Course, stack
 from swap.errors import UserError
 from swap.robots import Robot
+from swap.robots.kinematics import turning
 from swap.robots.mjcf import build_spec, force_groups, group_of_geom
 from swap.sim import kernels
 from swap.sim.engine import (
@@ -111,9 +112,7 @@ class GpuEngine:
         legs = robot.legs
         self._mount = self._floats([leg.mount for leg in legs])
         self._sizes = self._floats([(leg.offset, leg.thigh, leg.shank) for leg in legs])
-        self._axis = self._floats(
-            [[j.axis[k] for j, k in zip(leg.joints, (0, 1, 1), strict=True)] for leg in legs]
-        )
+        self._axis = self._floats(turning(robot).tolist())
         self._group = torch.from_numpy(group_of_geom(robot, model)).to(device)
         self._contact_id = wp.from_torch(torch.arange(d.naconmax, dtype=torch.int32, device=device))
         self._contact_force = wp.zeros(d.naconmax, dtype=wp.spatial_vector)
