@@ -18,6 +18,7 @@ T = TypeVar("T")
 
 COMMANDS = {
     "mirror": "how every quantity of a robot changes when left and right trade places",
+    "robots": "the known robots with their mass, sizes, limits and motors",
     "courses": "the obstacle families, as a table or as a gallery of pictures",
     "check nn": "mirror every network layer and report the error, which must be exactly zero",
     "bench nn": "time the equivariant layers against dense ones",

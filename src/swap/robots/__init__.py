@@ -1,0 +1,23 @@
+"""Robots: facts, one robot a file, and the MuJoCo model made from them. Read in this order:
+
+robot -> apollo, go2 -> registry -> kinematics -> mjcf
+"""
+
+from swap.robots.kinematics import feet_in_base, leg_points_in_base
+from swap.robots.registry import load, names
+from swap.robots.robot import PARTS, Camera, Capsule, Joint, Leg, Link, Motor, Robot
+
+__all__ = [
+    "PARTS",
+    "Camera",
+    "Capsule",
+    "Joint",
+    "Leg",
+    "Link",
+    "Motor",
+    "Robot",
+    "feet_in_base",
+    "leg_points_in_base",
+    "load",
+    "names",
+]

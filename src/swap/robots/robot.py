@@ -1,0 +1,292 @@
+"""A robot as facts: what a file in this room states, checked for left-right symmetry when made.
+
+Frames: base +x ahead, +y left, +z up; metres, kilograms, radians, newton metres. Every leg is an
+abad joint that turns about x, a hip and a knee that turn about y, and links that hang along -z at
+joint angle zero. Files state the left legs; `Leg.mirrored` writes the right ones.
+"""
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from swap.errors import UserError
+from swap.symmetry import Body
+from swap.symmetry import Joint as Axis
+
+Vec = tuple[float, float, float]
+
+PARTS = ("abad", "hip", "knee")
+"""The joints of a leg, from the trunk outwards."""
+AXES = (0, 1, 1)
+"""The coordinate each of them turns about: x, y, y."""
+
+
+@dataclass(frozen=True)
+class Motor:
+    """What one joint's motor can do, measured behind the gear."""
+
+    torque: float
+    """Peak torque, Nm: braking torque is this at any speed."""
+    speed: float
+    """No-load speed, rad/s: driving torque falls linearly to zero here."""
+    armature: float
+    """Rotor inertia seen at the joint, kg m²."""
+    damping: float = 0.0
+    """Passive viscous damping, Nm s/rad."""
+
+    def __post_init__(self) -> None:
+        for what in ("torque", "speed", "armature"):
+            if not getattr(self, what) > 0:
+                raise UserError(
+                    f"motor {what}={getattr(self, what)}; give a number greater than zero"
+                )
+
+
+@dataclass(frozen=True)
+class Joint:
+    """One joint of a leg."""
+
+    part: str
+    """Its name within the leg: the joint is called `LEG_part`."""
+    axis: Vec
+    range: tuple[float, float]
+    default: float
+    """Its angle in the default pose, around which actions are given."""
+    motor: Motor
+
+
+@dataclass(frozen=True)
+class Link:
+    """A rigid part: its mass, where it is centred, and the uniform box of the same inertia."""
+
+    mass: float
+    com: Vec
+    """In the frame of the joint that moves it (the trunk: in the base frame)."""
+    box: Vec
+    """Full edge lengths of the box of equal mass and inertia, parallel to the frame."""
+
+    @property
+    def inertia(self) -> Vec:
+        """Principal moments about the centre of mass."""
+        x, y, z = self.box
+        k = self.mass / 12
+        return k * (y * y + z * z), k * (x * x + z * z), k * (x * x + y * y)
+
+
+@dataclass(frozen=True)
+class Capsule:
+    """All points within `radius` of the segment from `a` to `b`; a sphere where they are equal."""
+
+    a: Vec
+    b: Vec
+    radius: float
+
+
+@dataclass(frozen=True)
+class Leg:
+    """One leg: where it is mounted, how long it is, what it weighs, how it moves."""
+
+    name: str
+    mount: Vec
+    """The abad joint in the base frame."""
+    offset: float
+    """Sideways (+y) from the abad axis to the plane of thigh and shank."""
+    thigh: float
+    """Hip joint to knee joint."""
+    shank: float
+    """Knee joint to the centre of the foot."""
+    joints: tuple[Joint, ...]
+    """abad, hip, knee."""
+    links: tuple[Link, ...]
+    """What each of them moves: hip housing, thigh, shank with foot."""
+    thigh_radius: float
+    shank_radius: float
+    foot_radius: float
+
+    def mirrored(self, name: str) -> "Leg":
+        """The same leg on the other side, with joint axes kept: what turns about x changes sign."""
+        return replace(
+            self,
+            name=name,
+            mount=_reflect(self.mount),
+            offset=-self.offset,
+            joints=tuple(_mirrored(joint) for joint in self.joints),
+            links=tuple(replace(link, com=_reflect(link.com)) for link in self.links),
+        )
+
+
+@dataclass(frozen=True)
+class Camera:
+    """The depth camera on the midplane."""
+
+    pos: Vec
+    """In the base frame."""
+    pitch: float
+    """Downwards from straight ahead, rad."""
+
+    def __post_init__(self) -> None:
+        if self.pos[1] != 0:
+            raise UserError(
+                f"camera at y={self.pos[1]}; mirrored depth needs it on the midplane, y=0"
+            )
+
+
+@dataclass(frozen=True)
+class Robot:
+    """All facts of one robot. Joint order is leg by leg, in the order the legs are given."""
+
+    name: str
+    legs: tuple[Leg, ...]
+    trunk: Link
+    trunk_shapes: tuple[Capsule, ...]
+    """What of the trunk can touch."""
+    camera: Camera
+    kp: float
+    """Position gain of every joint, Nm/rad."""
+    kd: float
+    """Damping gain of every joint, Nm s/rad."""
+    action_scale: float
+    """Joint target = default + action_scale * action, rad."""
+    h_des: float
+    """Desired height of the base above the ground, m (the paper's h_des)."""
+    sides: tuple[tuple[str, str], ...] = (("FL", "FR"), ("RL", "RR"))
+    """Which part of a name says left, and which right."""
+    note: str = ""
+
+    def __post_init__(self) -> None:
+        body = self.body  # building it is a check: every left name has its right one
+        if len(self.legs) != 4:
+            raise UserError(f"robot '{self.name}' has {len(self.legs)} legs; give four")
+        for leg in self.legs:
+            _check_leg(leg)
+        for i, leg in enumerate(self.legs):
+            j = body.leg_rep.perm[i]
+            if i < j:
+                _check_pair(leg, self.legs[j], body)
+        for shape in self.trunk_shapes:
+            image = {_reflect(shape.a), _reflect(shape.b)}
+            if not any({s.a, s.b} == image and s.radius == shape.radius for s in self.trunk_shapes):
+                raise UserError(
+                    f"trunk shape {shape.a}-{shape.b} has no mirror image; add the same with y "
+                    "negated"
+                )
+        for what in ("kp", "kd", "action_scale", "h_des"):
+            if not getattr(self, what) > 0:
+                raise UserError(f"{what}={getattr(self, what)}; give a number greater than zero")
+        if not self.trunk.mass > 0 or not min(self.trunk.box) > 0:
+            raise UserError(f"trunk {self.trunk}; give mass and box greater than zero")
+        if self.trunk.com[1] != 0:
+            raise UserError(f"trunk com at y={self.trunk.com[1]}; a symmetric trunk has y=0")
+
+    @cached_property
+    def body(self) -> Body:
+        """How this robot's joints and legs mirror."""
+        joints = tuple(
+            Axis(f"{leg.name}_{joint.part}", joint.axis)
+            for leg in self.legs
+            for joint in leg.joints
+        )
+        return Body(joints, tuple(leg.name for leg in self.legs), self.sides)
+
+    @property
+    def joints(self) -> tuple[Joint, ...]:
+        """All joints in the robot's order."""
+        return tuple(joint for leg in self.legs for joint in leg.joints)
+
+    @property
+    def joint_names(self) -> tuple[str, ...]:
+        return self.body.joint_names
+
+    @property
+    def default_pose(self) -> tuple[float, ...]:
+        return tuple(joint.default for joint in self.joints)
+
+    @property
+    def mass(self) -> float:
+        return self.trunk.mass + sum(link.mass for leg in self.legs for link in leg.links)
+
+    @property
+    def hip_to_hip(self) -> float:
+        """Front to rear, along x: the paper's L."""
+        return max(leg.mount[0] for leg in self.legs) - min(leg.mount[0] for leg in self.legs)
+
+    @cached_property
+    def stance(self) -> float:
+        """Height of the base above flat ground in the default pose, soles on the ground, m."""
+        from swap.robots.kinematics import feet_in_base
+
+        return max(
+            leg.foot_radius - foot[2]
+            for leg, foot in zip(self.legs, feet_in_base(self), strict=True)
+        )
+
+    @property
+    def hip_height(self) -> float:
+        """The paper's H: hip axes above the ground in the default pose, m."""
+        return self.stance + self.legs[0].mount[2]
+
+
+def _reflect(v: Vec) -> Vec:
+    return v[0], -v[1] if v[1] else 0.0, v[2]
+
+
+def _mirrored(joint: Joint) -> Joint:
+    """Rotation vectors mirror as (-x, y, -z): with the axis kept, x and z angles change sign."""
+    if joint.axis[1] != 0:
+        return joint
+    low, high = joint.range
+    return replace(joint, range=(-high, -low), default=-joint.default if joint.default else 0.0)
+
+
+def _check_leg(leg: Leg) -> None:
+    parts = tuple(joint.part for joint in leg.joints)
+    if parts != PARTS or len(leg.links) != len(PARTS):
+        raise UserError(
+            f"leg '{leg.name}' has joints {', '.join(parts) or 'none'} and {len(leg.links)} links; "
+            f"give {', '.join(PARTS)} and one link each"
+        )
+    for joint, k in zip(leg.joints, AXES, strict=True):
+        if any(abs(a) != (i == k) for i, a in enumerate(joint.axis)):
+            raise UserError(
+                f"joint '{leg.name}_{joint.part}' turns about {joint.axis}; make it +1 or -1 "
+                f"along {'xy'[k]} and zero elsewhere"
+            )
+        low, high = joint.range
+        if not low < joint.default < high:
+            raise UserError(
+                f"joint '{leg.name}_{joint.part}' has its default {joint.default} outside its "
+                f"range {low}..{high}; move the default or widen the range"
+            )
+    for what in ("thigh", "shank", "thigh_radius", "shank_radius", "foot_radius"):
+        if not getattr(leg, what) > 0:
+            raise UserError(f"leg '{leg.name}' has {what}={getattr(leg, what)}; give a length > 0")
+    for part, link in zip(PARTS, leg.links, strict=True):
+        if not link.mass > 0 or not min(link.box) > 0:
+            raise UserError(
+                f"the link of '{leg.name}_{part}' has mass {link.mass} and box {link.box}; "
+                "give numbers greater than zero"
+            )
+
+
+def _check_pair(left: Leg, right: Leg, body: Body) -> None:
+    """The right leg must be the reflected left one, whatever way its axes are modelled."""
+    image = left.mirrored(right.name)
+    for what in (
+        *("mount", "offset", "thigh", "shank", "links"),
+        *("thigh_radius", "shank_radius", "foot_radius"),
+    ):
+        want, got = getattr(image, what), getattr(right, what)
+        if want != got:
+            raise UserError(
+                f"legs '{left.name}' and '{right.name}' differ in {what}: the mirror image of "
+                f"'{left.name}' has {want}, '{right.name}' has {got}; "
+                f"use {left.name}.mirrored('{right.name}')"
+            )
+    for a, b in zip(left.joints, right.joints, strict=True):
+        name = f"{left.name}_{a.part}"
+        sign = body.joint_rep.sign[body.index(name)]
+        angles = tuple(sorted(sign * angle for angle in a.range)), sign * a.default
+        if angles != (b.range, b.default) or a.motor != b.motor:
+            raise UserError(
+                f"joints '{name}' and '{right.name}_{b.part}' differ in range, default or motor; "
+                f"use {left.name}.mirrored('{right.name}')"
+            )

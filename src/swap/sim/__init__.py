@@ -1,0 +1,28 @@
+"""Physics: one small Engine protocol and two engines behind it. Read in this order:
+
+rate -> motor -> randomise -> engine -> cpu -> graph -> kernels -> gpu
+"""
+
+from swap.sim.engine import Engine, Report, Start, State, make_engine, standing
+from swap.sim.motor import motor_torque
+from swap.sim.randomise import FIXED, Draw, Ranges, draw, draw_push, mirror, nominal
+from swap.sim.rate import CONTROL_DT, SUBSTEPS
+
+__all__ = [
+    "CONTROL_DT",
+    "FIXED",
+    "SUBSTEPS",
+    "Draw",
+    "Engine",
+    "Ranges",
+    "Report",
+    "Start",
+    "State",
+    "draw",
+    "draw_push",
+    "make_engine",
+    "mirror",
+    "motor_torque",
+    "nominal",
+    "standing",
+]

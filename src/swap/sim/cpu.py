@@ -1,0 +1,273 @@
+"""The CPU engine: MuJoCo C in float64 on all threads, one set of model fields a world.
+
+Boxes, masses and contact parameters are per-simulation model fields of one compiled model. Writing
+them leaves what MuJoCo derives from them (bounds, bounding volumes, inverse weights) behind;
+`set_const` brings it up to date, after which a world equals one compiled from scratch.
+"""
+
+from collections.abc import Sequence
+
+import mujoco
+import numpy as np
+import torch
+from mujoco.batch import Batch, SimulationError
+from torch import Tensor
+
+from swap.courses.course import SLOTS, Course, stack
+from swap.errors import UserError
+from swap.robots import Robot
+from swap.robots.kinematics import leg_points_in_world
+from swap.robots.mjcf import build_spec, force_groups
+from swap.sim.engine import (
+    SPEED_LIMIT,
+    Report,
+    Start,
+    State,
+    check_mask,
+    check_setup,
+    check_tensor,
+    standing,
+)
+from swap.sim.motor import motor_torque
+from swap.sim.randomise import (
+    BODY_PARTS,
+    Draw,
+    contact_friction,
+    contact_solref,
+    nominal,
+)
+from swap.sim.rate import SUBSTEPS
+
+FULL = [mujoco.mjtWarning.mjWARN_CONTACTFULL.value, mujoco.mjtWarning.mjWARN_CNSTRFULL.value]
+PER_WORLD = (
+    *("geom_pos", "geom_quat", "geom_size", "geom_sameframe", "geom_friction", "geom_solref"),
+    *("body_mass", "body_ipos", "body_inertia"),
+    "bvh_aabb",
+)
+
+
+class CpuEngine:
+    """See `swap.sim.engine.Engine`."""
+
+    def __init__(
+        self,
+        robot: Robot,
+        bank: Sequence[Course],
+        n: int,
+        slots: int = SLOTS,
+        threads: int = 0,
+        memory: int | None = None,
+    ) -> None:
+        """`threads` 0: all; `memory`: bytes a world may use for contacts (default: MuJoCo's)."""
+        check_setup(bank, n)
+        self.robot, self.n, self.device = robot, n, torch.device("cpu")
+        self._courses = list(bank)
+        self._bank = stack(self._courses, slots)
+        self._ground = torch.tensor([course.start_z for course in bank], dtype=torch.float32)
+        self._model = _template(robot, slots, memory)
+        self._batch = Batch(self._model, n, threads)
+        self._field = {name: self._batch.expand(name) for name in PER_WORLD}
+        # Boxes turn freely; without this MuJoCo would skip the rotation of those that did not.
+        self._field["geom_sameframe"][:, :slots] = mujoco.mjtSameFrame.mjSAMEFRAME_NONE.value
+        self._qpos, self._qvel = self._batch.bind("qpos"), self._batch.bind("qvel")
+        self._sensors = self._batch.bind("sensordata")
+        self._peak = np.array([joint.motor.torque for joint in robot.joints])
+        self._no_load = np.array([joint.motor.speed for joint in robot.joints])
+        self._pose = np.array(robot.default_pose, np.float32).astype(float)  # as targets come
+        self._last = np.tile(self._pose, (n, 1))  # targets of the step before
+        self._seen = self._batch.warning[:, FULL, 1].sum(1)
+        self._nonfinite, self._overflow = np.zeros(n, int), np.zeros(n, int)
+        self.course_id = torch.zeros(n, dtype=torch.int32)
+        self.boxes = stack([self._courses[0]] * n, slots)
+        self._draw = nominal(robot, n)
+        self.state = _blank_state(n, len(force_groups(robot)))
+        everyone = torch.ones(n, dtype=torch.bool)
+        self.assign(everyone, torch.zeros(n, dtype=torch.long))
+        self.randomise(everyone, self._draw)
+        self.reset(everyone)
+
+    # --- courses --------------------------------------------------------------------------------
+    def assign(self, mask: Tensor, course_id: Tensor) -> None:
+        check_mask(mask, self.n, self.device)
+        check_tensor("course_id", course_id, (self.n,), self.device)
+        worlds = mask.nonzero()[:, 0]
+        ids = course_id[worlds].long()
+        if len(ids) and not 0 <= int(ids.min()) <= int(ids.max()) < self._bank.n:
+            raise UserError(f"course_id outside the bank; use 0..{self._bank.n - 1}")
+        self.course_id[worlds] = ids.int()
+        for name in ("pos", "quat", "half", "friction", "count"):
+            getattr(self.boxes, name)[worlds] = getattr(self._bank, name)[ids]
+        rows, slots = worlds.numpy(), self.boxes.slots
+        quat = self.boxes.quat.numpy()[rows].astype(float)
+        self._field["geom_pos"][rows, :slots] = self.boxes.pos.numpy()[rows]
+        self._field["geom_quat"][rows, :slots] = quat / np.linalg.norm(quat, axis=-1)[..., None]
+        self._field["geom_size"][rows, :slots] = self.boxes.half.numpy()[rows]
+        self._batch.bind("qacc_warmstart")[rows] = 0
+        self._write_contacts(rows)
+        self._settle(rows)
+
+    def replace(self, ids: Sequence[int], courses: Sequence[Course]) -> None:
+        if any(not 0 <= k < self._bank.n for k in ids) or len(ids) != len(courses):
+            raise UserError(f"give one course for each id in 0..{self._bank.n - 1}")
+        new, index = stack(courses, self._bank.slots), torch.tensor(list(ids), dtype=torch.long)
+        for name in ("pos", "quat", "half", "friction", "count"):
+            getattr(self._bank, name)[index] = getattr(new, name)
+        self._ground[index] = torch.tensor([c.start_z for c in courses], dtype=torch.float32)
+
+    def _write_contacts(self, rows: np.ndarray) -> None:
+        slots = self.boxes.slots
+        mu = contact_friction(self._draw.friction, self.boxes.friction)
+        self._field["geom_friction"][rows, :slots, 0] = mu.numpy()[rows, None]
+        solref = contact_solref(self._draw.restitution)
+        self._field["geom_solref"][rows, :slots] = solref.numpy()[rows, None]
+
+    def _settle(self, rows: np.ndarray) -> None:
+        """Bring derived model fields up to date."""
+        if len(rows):
+            self._batch.set_const(rows.astype(np.int32))
+
+    # --- state ----------------------------------------------------------------------------------
+    def reset(self, mask: Tensor, start: Start | None = None) -> None:
+        check_mask(mask, self.n, self.device)
+        start = start or standing(self.robot, self._ground[self.course_id.long()])
+        rows = mask.nonzero()[:, 0].numpy()
+        self._place(rows, start)
+        self.state.failed[mask] = False
+        self._publish()
+
+    def _place(self, rows: np.ndarray, start: Start) -> None:
+        qpos = torch.cat([start.base_pos, start.base_quat, start.joint_pos], 1)
+        qvel = torch.cat([start.base_lin_vel, start.base_ang_vel, start.joint_vel], 1)
+        check_tensor("start position", qpos, (self.n, self._model.nq), self.device)
+        check_tensor("start velocity", qvel, (self.n, self._model.nv), self.device)
+        self._qpos[rows] = qpos.numpy()[rows]
+        self._qvel[rows] = qvel.numpy()[rows]
+        for name in ("ctrl", "qacc_warmstart", "time"):
+            self._batch.bind(name)[rows] = 0
+        self._last[rows] = self._pose
+        self.state.force[rows] = 0
+
+    def push(self, mask: Tensor, lin_vel: Tensor, ang_vel: Tensor) -> None:
+        check_mask(mask, self.n, self.device)
+        kick = torch.cat([lin_vel, ang_vel], 1)
+        check_tensor("push", kick, (self.n, 6), self.device)
+        self._qvel[mask.numpy(), :6] += kick[mask].numpy()
+        self._publish()
+
+    def randomise(self, mask: Tensor, given: Draw, bodies: bool = True) -> None:
+        check_mask(mask, self.n, self.device)
+        for name, mine in vars(self._draw).items():
+            theirs = getattr(given, name)
+            check_tensor(name, theirs, tuple(mine.shape), self.device)
+            if bodies or name not in BODY_PARTS:
+                mine[mask] = theirs[mask].to(mine.dtype)
+        model, rows = self._model, mask.nonzero()[:, 0].numpy()
+        self._write_contacts(rows)
+        if not bodies:
+            return
+        trunk = model.body_mass[1]
+        payload = 1 + self._draw.payload.double().numpy()[:, None] / trunk
+        factor = np.concatenate([payload, self._draw.link_mass.double().numpy()], 1)[rows]
+        self._field["body_mass"][rows, 1:] = model.body_mass[1:] * factor
+        self._field["body_inertia"][rows, 1:] = model.body_inertia[1:] * factor[..., None]
+        self._field["body_ipos"][rows, 1] = model.body_ipos[1] + self._draw.com.numpy()[rows]
+        self._settle(rows)
+
+    # --- time -----------------------------------------------------------------------------------
+    def step(self, targets: Tensor) -> None:
+        check_tensor("targets", targets, (self.n, len(self._pose)), self.device)
+        new = targets.detach().double().numpy().copy()
+        kp, kd = self.robot.kp * self._draw.kp.numpy(), self.robot.kd * self._draw.kd.numpy()
+        strength, latency = self._draw.strength.numpy(), self._draw.latency.numpy()[:, None]
+        ctrl = self._batch.bind("ctrl")
+        for substep in range(SUBSTEPS):
+            self._contain(new)
+            target = np.where(substep >= latency, new, self._last)
+            angle, speed = self._qpos[:, 7:], self._qvel[:, 6:]
+            ctrl[:] = motor_torque(
+                target, angle, speed, kp, kd, strength, self._peak, self._no_load
+            )
+            try:
+                self._batch.step()
+            except SimulationError as error:  # these kept their state: contain them like a NaN
+                self._qvel[error.ids] = np.nan
+        self._last[:] = new
+        self._count_overflow()
+        self.state.force.copy_(torch.from_numpy(self._forces()))
+        self._contain(self._last)
+        self._publish()
+
+    def _contain(self, targets: np.ndarray) -> None:
+        """Put diverged worlds back to standing; their targets become the default pose."""
+        sound = np.isfinite(self._qpos).all(1) & (np.abs(self._qvel) < SPEED_LIMIT).all(1)
+        sound &= np.isfinite(targets).all(1)
+        if sound.all():
+            return
+        rows = np.flatnonzero(~sound)
+        self._place(rows, standing(self.robot, self._ground[self.course_id.long()]))
+        targets[rows] = self._pose
+        self.state.failed[rows] = True
+        self._nonfinite[rows] += 1
+
+    def _count_overflow(self) -> None:
+        full = self._batch.warning[:, FULL, 1].sum(1)
+        rows = np.flatnonzero(full != self._seen)
+        self._seen = full
+        self._overflow[rows] += 1
+        self.state.failed[rows] = True
+
+    def _forces(self) -> np.ndarray:
+        """On the robot; MuJoCo's sensors report what it exerts on the boxes."""
+        return -self._sensors.reshape(self.n, -1, 3)
+
+    def _publish(self) -> None:
+        s, qpos, qvel = self.state, torch.from_numpy(self._qpos), torch.from_numpy(self._qvel)
+        s.base_pos.copy_(qpos[:, :3])
+        s.base_quat.copy_(qpos[:, 3:7])
+        s.joint_pos.copy_(qpos[:, 7:])
+        s.base_lin_vel.copy_(qvel[:, :3])
+        s.base_ang_vel.copy_(qvel[:, 3:6])
+        s.joint_vel.copy_(qvel[:, 6:])
+        s.torque.copy_(torch.from_numpy(self._batch.bind("ctrl")))
+        s.time.copy_(torch.from_numpy(self._batch.bind("time")))
+        points = leg_points_in_world(
+            self.robot, self._qpos[:, :3], self._qpos[:, 3:7], self._qpos[:, 7:]
+        )
+        s.leg_pos.copy_(torch.from_numpy(points))
+
+    def report(self) -> Report:
+        worlds = np.flatnonzero(self._nonfinite + self._overflow)
+        told = Report(
+            int(self._nonfinite.sum()), int(self._overflow.sum()), 0, tuple(worlds.tolist())
+        )
+        self._nonfinite[:], self._overflow[:] = 0, 0
+        return told
+
+
+def _template(robot: Robot, slots: int, memory: int | None) -> mujoco.MjModel:
+    """Boxes in a row along x, the order courses list them in: the bounding volume tree, which all
+    worlds share, then groups neighbours."""
+    row = np.zeros((slots, 3))
+    row[:, 0] = np.arange(slots)
+    spec = build_spec(robot, slots, pos=row, force_sensors=True)
+    # A world that diverges is contained and counted here; MuJoCo would reset it without a word.
+    spec.option.disableflags |= mujoco.mjtDisableBit.mjDSBL_AUTORESET
+    if memory is not None:
+        spec.memory = memory
+    return spec.compile()
+
+
+def _blank_state(n: int, groups: int) -> State:
+    return State(
+        base_pos=torch.zeros(n, 3),
+        base_quat=torch.zeros(n, 4),
+        base_lin_vel=torch.zeros(n, 3),
+        base_ang_vel=torch.zeros(n, 3),
+        joint_pos=torch.zeros(n, 12),
+        joint_vel=torch.zeros(n, 12),
+        torque=torch.zeros(n, 12),
+        leg_pos=torch.zeros(n, 4, 3, 3),
+        force=torch.zeros(n, groups, 3),
+        time=torch.zeros(n),
+        failed=torch.zeros(n, dtype=torch.bool),
+    )

@@ -1,0 +1,184 @@
+"""What every engine offers: N robots, each on a course of its own, stepped by joint targets.
+
+Everything is N worlds at once and every choice of worlds is a mask, so a caller needs no loop over
+worlds and, on a GPU, never waits for one. Courses come from a bank given at the start; `assign`
+gathers them on the device. All tensors of `state` and `boxes` keep their storage: hold them once,
+and read them again after each call. Never write into them.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import torch
+from torch import Tensor
+
+from swap.courses.course import SLOTS, Boxes, Course
+from swap.errors import UserError, unknown
+from swap.robots import Robot
+from swap.sim.randomise import Draw
+
+ENGINES = ("cpu", "gpu")
+SPEED_LIMIT = 1e4
+"""A coordinate faster than this (m/s, rad/s) has diverged as surely as a NaN."""
+
+
+@dataclass(frozen=True)
+class State:
+    """Where every robot is, float32, consistent: all positions belong to the same instant."""
+
+    base_pos: Tensor  # [N, 3] world
+    base_quat: Tensor  # [N, 4] (w, x, y, z), body to world
+    base_lin_vel: Tensor  # [N, 3] world
+    base_ang_vel: Tensor  # [N, 3] body
+    joint_pos: Tensor  # [N, 12]
+    joint_vel: Tensor  # [N, 12]
+    torque: Tensor  # [N, 12] at the last physics step
+    leg_pos: Tensor  # [N, 4, 3, 3] world: hip joint, knee joint, foot centre of each leg
+    force: Tensor  # [N, 13, 3] world, on the robot, at the last physics step
+    time: Tensor  # [N] s since reset
+    failed: Tensor  # [N] bool: contained since its last reset, see Engine.step
+
+    @property
+    def foot_pos(self) -> Tensor:  # [N, 4, 3]
+        return self.leg_pos[:, :, 2]
+
+    @property
+    def foot_force(self) -> Tensor:  # [N, 4, 3]
+        return self.force[:, 0:4]
+
+    @property
+    def thigh_force(self) -> Tensor:  # [N, 4, 3]
+        return self.force[:, 4:8]
+
+    @property
+    def shank_force(self) -> Tensor:  # [N, 4, 3]
+        return self.force[:, 8:12]
+
+    @property
+    def trunk_force(self) -> Tensor:  # [N, 3]
+        return self.force[:, 12]
+
+
+@dataclass(frozen=True)
+class Start:
+    """The state to reset to, for all N worlds; a mask says which of them take it."""
+
+    base_pos: Tensor  # [N, 3] world
+    base_quat: Tensor  # [N, 4]
+    base_lin_vel: Tensor  # [N, 3] world
+    base_ang_vel: Tensor  # [N, 3] body
+    joint_pos: Tensor  # [N, 12]
+    joint_vel: Tensor  # [N, 12]
+
+
+@dataclass(frozen=True)
+class Report:
+    """What went wrong since the last report. All zeros is the normal case."""
+
+    nonfinite: int = 0
+    """Times a world went non-finite (or faster than any robot) and was contained."""
+    overflow: int = 0
+    """Times a world had more contacts than fit; its physics was wrong, so it is marked failed."""
+    pool_overflow: int = 0
+    """Control steps in which the worlds' shared contact pool was full: raise nconmax."""
+    worlds: tuple[int, ...] = ()
+    """The worlds behind the first two figures."""
+
+
+class Engine(Protocol):
+    """Two implementations: `swap.sim.cpu.CpuEngine`, `swap.sim.gpu.GpuEngine`."""
+
+    robot: Robot
+    n: int
+    device: torch.device
+    state: State
+    boxes: Boxes
+    """The boxes each world stands on now, for the sensors."""
+    course_id: Tensor
+    """[N] int32: which course of the bank each world has."""
+
+    def assign(self, mask: Tensor, course_id: Tensor) -> None:
+        """Give the masked worlds [N] the courses [N] of the bank. Reset them next."""
+
+    def reset(self, mask: Tensor, start: Start | None = None) -> None:
+        """Put the masked worlds into `start`; without it, standing at the start of the course."""
+
+    def step(self, targets: Tensor) -> None:
+        """One control step: hold the joint targets [N, 12] for four physics steps.
+
+        A world that goes non-finite is put back to standing at its start, marked in
+        `state.failed` and counted; the others do not notice. It stays marked until reset.
+        """
+
+    def push(self, mask: Tensor, lin_vel: Tensor, ang_vel: Tensor) -> None:
+        """Kick the masked worlds: add to the base's velocity, world [N, 3] and body [N, 3]."""
+
+    def randomise(self, mask: Tensor, given: Draw, bodies: bool = True) -> None:
+        """Give the masked worlds their grip, masses, motors and latency from the draw.
+
+        `bodies=False` leaves masses and centres of mass as they are. New ones are costly on the
+        GPU engine (hundreds of launches), so draw them now and then, the rest at every reset.
+        """
+
+    def replace(self, ids: Sequence[int], courses: Sequence[Course]) -> None:
+        """Put other courses into the bank; worlds get them at their next `assign`."""
+
+    def report(self) -> Report:
+        """What went wrong since the last call; waits for the device."""
+
+
+def make_engine(
+    name: str,
+    robot: Robot,
+    bank: Sequence[Course],
+    n: int,
+    device: str | None = None,
+    slots: int = SLOTS,
+    threads: int = 0,
+) -> Engine:
+    """`cpu` or `gpu` by name; `threads` (0: all) are cpu's, `device` is gpu's: CUDA where there is
+    a GPU, otherwise Warp's CPU device, which runs the same code slowly."""
+    if name == "cpu":
+        from swap.sim.cpu import CpuEngine
+
+        return CpuEngine(robot, bank, n, slots=slots, threads=threads)
+    if name == "gpu":
+        from swap.sim.gpu import GpuEngine
+
+        place = device or ("cuda" if torch.cuda.is_available() else "cpu")
+        return GpuEngine(robot, bank, n, slots=slots, device=place)
+    raise unknown("engine", name, ENGINES)
+
+
+def standing(robot: Robot, ground_z: Tensor) -> Start:
+    """Default pose, soles on the ground at height `ground_z` [N], at x = y = 0, at rest."""
+    n, device = len(ground_z), ground_z.device
+    base = torch.zeros(n, 3, device=device)
+    base[:, 2] = ground_z + robot.stance
+    quat = torch.zeros(n, 4, device=device)
+    quat[:, 0] = 1
+    pose = torch.tensor(robot.default_pose, device=device).repeat(n, 1)
+    zero = torch.zeros(n, 3, device=device)
+    return Start(base, quat, zero, zero.clone(), pose, torch.zeros_like(pose))
+
+
+def check_setup(bank: Sequence[Course], n: int) -> None:
+    if n < 1:
+        raise UserError(f"{n} worlds; use one or more")
+    if not bank:
+        raise UserError("the bank has no course; give at least one")
+
+
+def check_tensor(what: str, x: Tensor, shape: tuple[int, ...], device: torch.device) -> None:
+    """Shape and place, which a GPU knows without waiting; values are the physics' to judge."""
+    if tuple(x.shape) != shape:
+        raise UserError(f"{what} has shape {list(x.shape)}; give {list(shape)}")
+    if x.device.type != device.type:
+        raise UserError(f"{what} is on {x.device}, the engine on {device}; move it there")
+
+
+def check_mask(mask: Tensor, n: int, device: torch.device) -> None:
+    check_tensor("mask", mask, (n,), device)
+    if mask.dtype != torch.bool:
+        raise UserError(f"mask is {mask.dtype}; give a bool a world")

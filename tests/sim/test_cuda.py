@@ -1,0 +1,78 @@
+"""The GPU engine on a real GPU; skipped without one. Its code is tested everywhere on the CPU."""
+
+from dataclasses import fields
+
+import pytest
+import torch
+
+from swap.sim import Draw, Ranges, Report, Start, draw, draw_push
+
+pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA GPU")
+
+
+def moved(parts, device="cuda"):
+    """A dataclass of tensors on another device."""
+    return type(parts)(**{f.name: getattr(parts, f.name).to(device) for f in fields(parts)})
+
+
+def test_it_follows_the_cpu_engine(w):
+    n, bank = 96, [w.FLAT, w.ROUGH, w.HIGH]
+    cpu = w.make("cpu", bank=bank, n=n, threads=0)
+    gpu = w.make("gpu", bank=bank, n=n, device="cuda")
+    generator = torch.Generator().manual_seed(0)
+    given: Draw = draw(Ranges(latency=(0, 3)), cpu.robot, n, generator)
+    ids = torch.arange(n) % 3
+    everyone = torch.ones(n, dtype=torch.bool)
+    for engine, put in ((cpu, lambda x: x), (gpu, lambda x: x.cuda())):
+        engine.assign(put(everyone), put(ids))
+        engine.randomise(put(everyone), given if engine is cpu else moved(given))
+        engine.reset(put(everyone))
+    start: Start = w.start_of(cpu)
+    start.base_pos[:, 2] += 0.2 * torch.rand(n, generator=generator)
+    start.joint_pos.add_(0.1 * torch.randn(n, 12, generator=generator))
+    cpu.reset(everyone, start)
+    gpu.reset(everyone.cuda(), moved(start))
+    pose = torch.tensor(cpu.robot.default_pose)
+    for _ in range(25):
+        targets = pose + 0.1 * torch.randn(n, 12, generator=generator)
+        cpu.step(targets)
+        gpu.step(targets.cuda())
+    for name in ("base_pos", "base_quat", "joint_pos", "leg_pos"):
+        error = (getattr(gpu.state, name).cpu() - getattr(cpu.state, name)).flatten(1)
+        worst = error.abs().amax(1)
+        assert worst.median() < 2e-5, name
+        assert (worst < 1e-3).float().mean() > 0.95, name  # a contact made or missed shows
+    assert gpu.report() == Report()
+
+
+def test_nothing_waits_for_the_device(w):
+    """The whole loop of a learner, with torch told to refuse any wait."""
+    n = 64
+    engine = w.make("gpu", bank=[w.FLAT, w.ROUGH], n=n, device="cuda")
+    generator = torch.Generator("cuda").manual_seed(0)
+    pose = torch.tensor(engine.robot.default_pose, device="cuda")
+    start = w.start_of(engine)
+    torch.cuda.set_sync_debug_mode("error")
+    try:
+        for _ in range(3):
+            engine.step(pose + 0.1 * torch.randn(n, 12, generator=generator, device="cuda"))
+            mask = torch.rand(n, generator=generator, device="cuda") < 0.3
+            ids = torch.randint(0, 2, (n,), generator=generator, device="cuda")
+            engine.assign(mask, ids)
+            engine.randomise(mask, draw(Ranges(), engine.robot, n, generator), bodies=False)
+            engine.reset(mask, start)
+            engine.reset(engine.state.failed)
+            engine.push(mask, *draw_push(Ranges(), n, generator))
+    finally:
+        torch.cuda.set_sync_debug_mode("default")
+    assert engine.report() == Report()
+
+
+def test_a_nan_is_contained(w):
+    engine = w.make("gpu", bank=[w.ROUGH], n=32, device="cuda")
+    pose = torch.tensor(engine.robot.default_pose, device="cuda").repeat(32, 1)
+    pose[7, 3] = float("nan")
+    engine.step(pose)
+    assert engine.report() == Report(nonfinite=1, worlds=(7,))
+    for field in fields(engine.state):
+        assert torch.isfinite(getattr(engine.state, field.name).float()).all()
