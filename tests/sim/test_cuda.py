@@ -45,6 +45,7 @@ def test_it_follows_the_cpu_engine(w):
     assert gpu.report() == Report()
 
 
+@pytest.mark.filterwarnings("ignore:Synchronization debug mode")  # torch: it may miss some
 def test_nothing_waits_for_the_device(w):
     """The whole loop of a learner, with torch told to refuse any wait."""
     n = 64
