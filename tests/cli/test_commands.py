@@ -34,6 +34,7 @@ def test_help_lists_every_command_and_each_has_its_file_and_help(capsys):
         (["check"], "swap: swap check needs a subject: "),
         (["bench", "nm"], "swap: unknown subject of swap bench 'nm'; known: "),
         (["mirror", "--jsn", "x"], "--json"),
+        (["mirror", "--robot", "apolo"], "unknown robot 'apolo'; did you mean 'apollo'"),
         (["mirror", "--json", "/no/such/folder/x.json"], "cannot write '/no/such/folder/x.json'"),
         (["bench", "nn", "--batch", "many"], "--batch"),
         (["bench", "nn", "--batch", "0"], "--batch 0 is too small; use 1 or more"),

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from swap.cli.show import Report, show, writable
 
-NEEDED = ("numpy", "rich", "torch", "tyro")
+NEEDED = (*("mujoco", "mujoco-warp", "numpy", "pillow", "rich", "torch", "tyro", "warp-lang"),)
 
 
 @dataclass(frozen=True)

@@ -11,13 +11,17 @@ from swap.symmetry import Body, Field, Spaces
 class Args:
     """Print how every quantity changes when left and right trade places."""
 
+    robot: str = "apollo"
+    """A robot that `swap robots` lists, or a file that defines one."""
     json: Path | None = None
     """Also write the table to this file."""
 
 
 def run(args: Args) -> int:
     writable(args.json)
-    spaces = Spaces()
+    from swap.robots import load
+
+    spaces = Spaces(load(args.robot).body)
     rows = [
         {
             "quantity": field.name,
@@ -42,7 +46,7 @@ def run(args: Args) -> int:
             "| discriminator:": spaces.style,
         }.items()
     ]
-    show(Report("The mirror", rows, [" ".join(sizes)]), args.json)
+    show(Report(f"The mirror of {args.robot}", rows, [" ".join(sizes)]), args.json)
     return 0
 
 
