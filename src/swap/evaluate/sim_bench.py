@@ -16,7 +16,7 @@ import torch
 
 from swap.courses import Course
 from swap.evaluate.rivals import Renderer, attempt
-from swap.evaluate.scenes import bank_of, camera_of, everyone
+from swap.evaluate.scenes import acting, bank_of, camera_of, everyone
 from swap.robots import Robot, load
 from swap.sensors import DepthCamera, DepthCameraCfg, HeightCfg, HeightMaps
 from swap.sim import Engine, Ranges, Report, draw, make_engine
@@ -31,8 +31,6 @@ RIVAL_WORLDS = 64
 """Where a GPU is timed, the CPU's engines are raced at this size beside it."""
 RESET_RATE = 1 / 500
 """Episodes of 10 s: this share of the worlds starts anew at each control step."""
-NOISE = 0.5
-"""Standard deviation of the actions, in units of the robot's action scale."""
 SLICE_S = 0.1
 
 
@@ -125,9 +123,7 @@ class _Entry:
         self.engine.randomise(everyone(self.engine), draw(Ranges(), robot, n, self._generator))
         self.engine.reset(everyone(self.engine))
         self._turn = 0
-        pose = torch.tensor(robot.default_pose, device=place)
-        noise = torch.randn(32, n, len(pose), generator=self._generator, device=place)
-        self._targets = pose + NOISE * robot.action_scale * noise
+        self._targets = [acting(robot, n, self._generator) for _ in range(32)]
         self._masks = torch.rand(32, n, generator=self._generator, device=place) < RESET_RATE
         self._draw = draw(Ranges(), robot, n, self._generator)
         self.jobs: dict[str, Job] = {}
