@@ -22,7 +22,7 @@ POSITIONS = QUANTITIES["position"]
 WORLDS = 16
 """A family."""
 STEPS, FREE_STEPS = 40, 25
-TOLERANCE = {"position": 0.1, "position p99": 1e-5, "free median": 1e-5, "free p90": 1e-4}
+TOLERANCE = {"position": 0.1, "position p99": 1e-5, "free median": 2e-5, "free p90": 1e-3}
 """The largest difference of a position that passes, m or rad.
 
 Measured, float32 on a CPU against float64, the worst family: a step p99 1.2e-6; 100 free physics
@@ -70,7 +70,7 @@ class Parity:
             mine = slice(k * self.worlds, (k + 1) * self.worlds)
             one, last = step[:, mine].flatten().double(), free[-1, mine].double()
             row: dict[str, Any] = {
-                "engine": "cpu - gpu",
+                "engine": "cpu, gpu",
                 "family": family,
                 "worlds": self.worlds,
                 "position": float(one.max()),
