@@ -4,7 +4,6 @@ import subprocess
 import sys
 import time
 
-import pytest
 import torch
 import warp as wp
 
@@ -30,9 +29,8 @@ def test_a_long_compilation_gets_one_line(capfd, monkeypatch):
     with wake.patience():
         pass
     monkeypatch.setattr(wake, "PATIENCE_S", 0.01)
-    with pytest.raises(KeyboardInterrupt), wake.patience():
+    with wake.patience():
         time.sleep(0.3)
-        raise KeyboardInterrupt
     time.sleep(0.1)
     assert capfd.readouterr().err == f"{wake.COMPILING}\n"
 
