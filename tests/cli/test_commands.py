@@ -30,7 +30,7 @@ def test_help_lists_every_command_and_each_has_its_file_and_help(capsys):
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (["chek"], "swap: unknown command 'chek'; did you mean 'check nn'?"),
+        (["chek"], "swap: unknown command 'chek'; did you mean 'check nn' or 'check sim'?"),
         (["check"], "swap: swap check needs a subject: "),
         (["bench", "nm"], "swap: unknown subject of swap bench 'nm'; known: "),
         (["mirror", "--jsn", "x"], "--json"),

@@ -21,7 +21,9 @@ COMMANDS = {
     "robots": "the known robots with their mass, sizes, limits and motors",
     "courses": "the obstacle families, as a table or as a gallery of pictures",
     "check nn": "mirror every network layer and report the error, which must be exactly zero",
+    "check sim": "mirror whole scenes in both engines and compare; compare the engines",
     "bench nn": "time the equivariant layers against dense ones",
+    "bench sim": "control steps a second, depth images and height maps, beside mujoco-warp's own",
     "doctor": "what this machine has, what is missing, and the command that mends it",
 }
 """Name -> one line. The file is the name with underscores: `check nn` is check_nn.py."""

@@ -48,6 +48,11 @@ def show(report: Report, json_file: Path | None = None) -> None:
     console.print(table)
     for note in report.notes:
         console.print(note, highlight=False)
+    save(report, json_file)
+
+
+def save(report: Report, json_file: Path | None) -> None:
+    """Only into the file, if there is one: for figures that the screen shows in fewer digits."""
     if json_file is not None:
         json_file.write_text(json.dumps(as_json(report), indent=2, ensure_ascii=False) + "\n")
 

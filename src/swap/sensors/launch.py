@@ -12,6 +12,7 @@ import warp as wp
 from torch import Tensor
 
 from swap.errors import UserError
+from swap.sim.wake import wake
 
 MODULE_OPTIONS = {
     "enable_backward": False,
@@ -25,7 +26,7 @@ class Views:
     """Warp views of torch tensors, one for each argument name, checked when they are made."""
 
     def __init__(self, device: torch.device) -> None:
-        wp.init()
+        wake()
         self.device = device
         self._views: dict[str, tuple[tuple[Any, ...], Any]] = {}
 

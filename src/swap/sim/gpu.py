@@ -167,6 +167,11 @@ class GpuEngine:
         facts = (warp(x, wp.vec3) for x in (self._mount, self._sizes, self._axis))
         self._leg_args = [*facts, d.qpos, warp(self.state.leg_pos, wp.vec3)]
 
+    @property
+    def mujoco(self) -> tuple[Any, Any]:
+        """mujoco-warp's Model and Data, for its own functions; to be read, not written."""
+        return self._m, self._d
+
     def _zeros(self, *shape: int) -> Tensor:
         return torch.zeros(*shape, device=self.device)
 

@@ -8,14 +8,14 @@ from typing import Any
 import torch
 import warp as wp
 
+from swap.sim.wake import patience, wake
+
 
 class Recorder:
     """Runs Warp launches on torch's current stream, and records them into a graph."""
 
     def __init__(self, device: torch.device) -> None:
-        wp.config.log_level = wp.LOG_ERROR  # a machine without a GPU is no cause for a warning
-        wp.init()
-        wp.config.log_level = wp.LOG_WARNING  # kernel compilation is not worth a line each
+        wake()
         self._torch_device = device
         self._device = wp.device_from_torch(device)
         self._graph: Any = None
@@ -38,7 +38,8 @@ class Recorder:
         side = torch.cuda.Stream(self._torch_device) if self._device.is_cuda else None
         wp.synchronize_device(self._device)
         with torch.cuda.stream(side), self.scope() as stream:
-            work()
+            with patience():
+                work()
             gc.collect()
             gc.disable()  # an array collected now would be freed into the recording
             try:

@@ -1,0 +1,66 @@
+"""The same depth images as ours, from mujoco-warp's own renderer."""
+
+from collections.abc import Callable
+
+import mujoco_warp as mjw
+import torch
+import warp as wp
+from torch import Tensor
+
+from swap.robots.mjcf import build_spec
+from swap.sensors import CameraCfg
+from swap.sim.gpu import GpuEngine
+
+HIDDEN = 3
+"""A geom group that the renderer leaves out."""
+
+
+class Renderer:
+    """Boxes only, as our camera sees them by default, of all worlds of an engine.
+
+    It looks from where MuJoCo last placed the camera: before the last physics step.
+    """
+
+    def __init__(self, engine: GpuEngine, camera: CameraCfg) -> None:
+        self._engine, self._camera = engine, camera
+        model = build_spec(engine.robot, engine.boxes.slots).compile()
+        model.geom_group[engine.boxes.slots :] = HIDDEN
+        model.cam_fovy[:] = camera.fov_deg
+        with wp.ScopedDevice(wp.device_from_torch(engine.device)):
+            self._context = mjw.create_render_context(
+                model,
+                nworld=engine.n,
+                cam_res=(camera.cols, camera.rows),
+                render_rgb=False,
+                render_depth=True,
+                render_seg=False,
+                use_textures=False,
+                enable_specular=False,
+                enable_emission=False,
+                enable_per_light_ambient=False,
+            )
+
+    def __call__(self) -> None:
+        """Render; bounding volumes follow the worlds first."""
+        m, d = self._engine.mujoco
+        with wp.ScopedDevice(wp.device_from_torch(self._engine.device)):
+            mjw.refit_bvh(m, d, self._context)
+            mjw.render(m, d, self._context)
+
+    def image(self) -> Tensor:
+        """The images in our scale, [N, rows, cols] in [0, 1]."""
+        camera, n = self._camera, self._engine.n
+        depth = wp.to_torch(self._context.depth_data).view(n, camera.rows, camera.cols)
+        scaled = (depth - camera.near_m) / (camera.far_m - camera.near_m)
+        return torch.where(depth > 0, scaled.clamp(0, 1), 1.0)
+
+
+def attempt(build: Callable[[], Renderer]) -> tuple[Renderer | None, str]:
+    """A renderer that has rendered once, or why there is none."""
+    try:
+        renderer = build()
+        renderer()
+        wp.synchronize()
+    except Exception as error:  # a rival's failure is a line in the report, never ours
+        return None, f"{type(error).__name__}: {error}".splitlines()[0]
+    return renderer, ""

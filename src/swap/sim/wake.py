@@ -1,0 +1,69 @@
+"""Warp, started without a word; whether it can run on a device; and a word when it compiles."""
+
+import contextlib
+import os
+import sys
+import threading
+from collections.abc import Iterator
+from functools import cache
+
+import torch
+import warp as wp
+
+PATIENCE_S = 4.0
+"""Kernels from the cache load faster than this."""
+COMPILING = "compiling kernels, once; this may take a minute"
+
+
+@cache
+def wake() -> None:
+    """Start Warp. It would greet every user, warn those without a GPU, and report every kernel."""
+    wp.config.log_level = wp.LOG_WARNING
+    # Its library, not its Python, writes the warning: only the file behind stderr can refuse it.
+    with contextlib.nullcontext() if torch.cuda.is_available() else _deaf():
+        wp.init()
+
+
+@contextlib.contextmanager
+def _deaf() -> Iterator[None]:
+    """Nothing reaches the process's stderr."""
+    sys.stderr.flush()
+    kept, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 2)
+    try:
+        yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
+        os.close(nowhere)
+
+
+@contextlib.contextmanager
+def patience() -> Iterator[None]:
+    """Around work that may compile: one line on stderr, if it takes long enough to wonder."""
+    word = threading.Timer(PATIENCE_S, lambda: print(COMPILING, file=sys.stderr, flush=True))
+    word.daemon = True
+    word.start()
+    try:
+        yield
+    finally:
+        word.cancel()
+
+
+@wp.kernel
+def touch(x: wp.array[float]) -> None:
+    x[wp.tid()] = 1.0  # type: ignore[index]
+
+
+@cache
+def can_run(device: str) -> bool:
+    """Whether Warp's kernels run here: some builds lack the compiler for CPUs."""
+    if device.startswith("cuda") and not torch.cuda.is_available():
+        return False
+    wake()
+    try:
+        x = wp.zeros(1, dtype=float, device=device)
+        wp.launch(touch, dim=1, inputs=[x], device=device)
+        return bool(x.numpy()[0] == 1.0)
+    except Exception:  # whatever it is, the answer is no
+        return False
