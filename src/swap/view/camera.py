@@ -1,0 +1,133 @@
+"""Scenes in, views out: a camera that follows the robot and one that stands beside the course."""
+
+import math
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from swap.courses.rays import cast
+from swap.errors import UserError
+from swap.view.scene import FLIP, Scene
+
+SNAP_M = 2.0
+"""A robot that jumps further than this between two frames was reset: cut, do not pan."""
+CLEAR_M = 0.3
+"""Boxes this near to the robot's centre are what it stands on or climbs, and hide nothing."""
+STEEPEST_RAD = math.radians(75.0)
+
+
+@dataclass(frozen=True)
+class View:
+    """Where a picture is taken from."""
+
+    eye: np.ndarray
+    target: np.ndarray
+    fov_deg: float = 48.0
+    """Horizontal, edge to edge."""
+
+    def axes(self) -> np.ndarray:
+        """Columns: ahead, left, up."""
+        ahead = (self.target - self.eye) / np.linalg.norm(self.target - self.eye)
+        left = np.cross([0.0, 0.0, 1.0], ahead)
+        left /= np.linalg.norm(left)
+        return np.column_stack([ahead, left, np.cross(ahead, left)])
+
+    def mirror(self) -> "View":
+        return View(self.eye * FLIP, self.target * FLIP, self.fov_deg)
+
+
+class Camera(Protocol):
+    """Whatever turns scene after scene, `dt_s` apart, into views."""
+
+    def __call__(self, scene: Scene, dt_s: float) -> View: ...
+
+
+@dataclass(frozen=True)
+class ChaseCfg:
+    """Behind the robot, to its right and above, looking past its nose at what comes."""
+
+    distance_m: float = 3.6
+    azimuth_deg: float = -125.0
+    """Where the camera stands, seen from the robot: 0 is ahead (+x), -90 right, 180 behind."""
+    elevation_deg: float = 17.0
+    ahead_m: float = 0.45
+    """The middle of the picture is this far in front of the base."""
+    lag_s: float = 0.25
+    """The camera closes 63 % of its distance to the ideal place in this time."""
+    lag_up_s: float = 0.5
+    """The same for heights: slower, or every step would shake the picture."""
+
+    def __post_init__(self) -> None:
+        if not self.distance_m > 0.5:
+            raise UserError(f"distance_m={self.distance_m} is inside the robot; use 2 or more")
+        if not -80.0 < self.elevation_deg < 80.0:
+            raise UserError(f"elevation_deg={self.elevation_deg} is too steep; use -80..80")
+        if min(self.lag_s, self.lag_up_s) < 0:
+            raise UserError("lags are seconds; use 0 or more")
+
+
+class Chase:
+    """Follows smoothly. The direction is fixed in the world: a wobbling robot on a still course
+    is easier to watch than a wobbling course."""
+
+    def __init__(self, cfg: ChaseCfg | None = None) -> None:
+        self.cfg = cfg or ChaseCfg()
+        self._target: np.ndarray | None = None
+        self._elevation = math.radians(self.cfg.elevation_deg)
+
+    def __call__(self, scene: Scene, dt_s: float) -> View:
+        cfg = self.cfg
+        goal = scene.base_pos + np.array([cfg.ahead_m, 0.0, -0.1])
+        if self._target is None or np.linalg.norm(goal - self._target) > SNAP_M:
+            self._target, self._elevation = goal, self._clear(scene, goal)
+        lag = np.array([cfg.lag_s, cfg.lag_s, cfg.lag_up_s])
+        self._target = self._target + _share(dt_s, lag) * (goal - self._target)
+        higher = self._clear(scene, self._target) - self._elevation
+        self._elevation += float(_share(dt_s, np.array(cfg.lag_up_s))) * higher
+        return View(self._target + cfg.distance_m * self._back(self._elevation), self._target)
+
+    def _back(self, elevation: float) -> np.ndarray:
+        azimuth, low = math.radians(self.cfg.azimuth_deg), math.cos(elevation)
+        return np.array([low * math.cos(azimuth), low * math.sin(azimuth), math.sin(elevation)])
+
+    def _clear(self, scene: Scene, target: np.ndarray) -> float:
+        """The lowest elevation from which no box hides the robot."""
+        steps = np.linspace(math.radians(self.cfg.elevation_deg), STEEPEST_RAD, 12)
+        eyes = target + self.cfg.distance_m * np.stack([self._back(e) for e in steps])
+        ray = eyes - scene.base_pos
+        far = np.linalg.norm(ray, axis=1)
+        ray /= far[:, None]
+        # From the robot to the eye, so that a camera inside a box counts as hidden too.
+        origin = scene.base_pos + CLEAR_M * ray
+        hits = cast(scene.pos, scene.quat, scene.half, origin, ray)
+        free = np.flatnonzero(hits.distance + CLEAR_M > far)
+        return float(steps[free[0]] if len(free) else steps[0])
+
+
+class Side:
+    """Stands still to the right of the course and sees the stretch from `low_x` to `high_x`."""
+
+    def __init__(
+        self,
+        low_x: float,
+        high_x: float,
+        z: float = 0.5,
+        fov_deg: float = 30.0,
+        elevation_deg: float = 8.0,
+    ) -> None:
+        if not high_x > low_x:
+            raise UserError(f"from x={low_x} to x={high_x} there is nothing to see; swap them")
+        target = np.array([(low_x + high_x) / 2, 0.0, z])
+        distance = (high_x - low_x) / 2 / math.tan(math.radians(fov_deg / 2))
+        up = math.radians(elevation_deg)
+        back = np.array([0.0, -math.cos(up), math.sin(up)])
+        self._view = View(target + distance * back, target, fov_deg)
+
+    def __call__(self, scene: Scene, dt_s: float) -> View:
+        return self._view
+
+
+def _share(dt_s: float, lag_s: np.ndarray) -> np.ndarray:
+    """How much of a distance is closed in `dt_s`; all of it without lag."""
+    return 1.0 - np.exp(-dt_s / np.maximum(lag_s, 1e-9))

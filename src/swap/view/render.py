@@ -1,0 +1,156 @@
+"""A scene and a view in, a picture out: rays cast by Warp, on a CPU or a GPU, without OpenGL."""
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+import torch
+import warp as wp
+
+from swap.courses.picture import TINTS
+from swap.errors import UserError
+from swap.robots import Robot
+from swap.sensors.rays import BoxFrame
+from swap.view.camera import View
+from swap.view.render_kernels import (
+    CapsuleFrame,
+    Stage,
+    draw,
+    place_boxes,
+    place_capsules,
+    smooth,
+)
+from swap.view.scene import FLIP, Scene, radii
+
+Colour = tuple[float, float, float]
+SHADE = {"thigh": 1.0, "shank": 0.62, "foot": 0.25}
+"""Legs darken towards the foot, in display values."""
+LENS_M = 0.045
+
+
+@dataclass(frozen=True)
+class Look:
+    """Size and colours of a picture. Colours are display values in [0, 1]."""
+
+    width: int = 640
+    height: int = 360
+    trunk: Colour = (0.30, 0.32, 0.36)
+    left: Colour = (0.98, 0.62, 0.16)
+    right: Colour = (0.25, 0.62, 0.88)
+    sky_low: Colour = (0.93, 0.95, 0.96)
+    sky_top: Colour = (0.55, 0.72, 0.90)
+    sunlight: Colour = (0.98, 0.94, 0.86)
+    skylight: Colour = (0.60, 0.64, 0.71)
+    sun: tuple[float, float, float] = (-0.35, -0.60, 0.95)
+    """Direction to the sun, world."""
+
+    def __post_init__(self) -> None:
+        if min(self.width, self.height) < 16 or max(self.width, self.height) > 4096:
+            raise UserError(f"a picture of {self.width}x{self.height}; use 16 to 4096 pixels")
+        if not self.sun[2] > 0:
+            raise UserError(f"sun={self.sun} is below the horizon; give a positive z")
+
+    def mirror(self) -> "Look":
+        """The light from the other side, left and right in each other's colours."""
+        x, y, z = self.sun
+        return replace(self, sun=(x, -y, z), left=self.right, right=self.left)
+
+
+class Renderer:
+    """Pictures of one robot. `depth` (along the optical axis, m) and `shape` (box, or number of
+    boxes + capsule, or -1) hold what the last picture's pixels show."""
+
+    def __init__(self, robot: Robot, look: Look | None = None, device: str | None = None) -> None:
+        """`device`: CUDA where there is a GPU, otherwise Warp's CPU device."""
+        wp.init()
+        self.robot, self.look = robot, look or Look()
+        self.device = device or ("cuda" if torch.cuda.is_available() else "cpu")
+        size = (self.look.height, self.look.width)
+        self._image = wp.empty(size, dtype=wp.vec3, device=self.device)
+        self._depth = wp.empty(size, dtype=wp.float32, device=self.device)
+        self._shape = wp.empty(size, dtype=wp.int32, device=self.device)
+        self._bytes = wp.empty((*size, 3), dtype=wp.uint8, device=self.device)
+        self._radius = self._array(radii(robot))
+        self._stage = self._lasting(self.look)
+
+    def __call__(self, scene: Scene, view: View) -> np.ndarray:
+        """uint8 RGB [height, width, 3]."""
+        stage, n = self._set(scene, view), len(scene.pos)
+        boxes = [self._array(scene.pos, wp.vec3), self._array(scene.quat, wp.vec4)]
+        ends = [self._array(scene.start, wp.vec3), self._array(scene.end, wp.vec3)]
+        pixels = (self.look.height, self.look.width)
+        self._launch(place_boxes, (2, n), [stage, *boxes])
+        self._launch(place_capsules, (2, len(scene.start)), [stage, *ends, self._radius])
+        self._launch(draw, pixels, [stage, self._image, self._depth, self._shape])
+        self._launch(smooth, pixels, [stage, self._image, self._bytes])
+        return self._bytes.numpy().copy()
+
+    @property
+    def depth(self) -> np.ndarray:
+        """[height, width], inf where there is sky."""
+        return np.where(self.shape < 0, np.inf, self._depth.numpy())
+
+    @property
+    def shape(self) -> np.ndarray:
+        return self._shape.numpy().copy()
+
+    def _lasting(self, look: Look) -> Stage:
+        """What does not change from picture to picture."""
+        level, tints = zip(*TINTS, strict=True)
+        stage = Stage()
+        stage.rows, stage.cols = look.height, look.width
+        stage.sun = wp.mat33(_sun_axes(look.sun))
+        stage.tint_z, stage.tint = self._array(level), self._array(_linear(tints), wp.vec3)
+        stage.skin = self._array(_linear(skin(self.robot, look)), wp.vec3)
+        for name in ("sky_low", "sky_top", "sunlight", "skylight"):
+            setattr(stage, name, wp.vec3(*_linear(getattr(look, name))))
+        count = len(self.robot.trunk_shapes) + 3 * len(self.robot.legs)
+        stage.capsules = wp.empty((2, count), dtype=CapsuleFrame, device=self.device)
+        stage.lens_size = LENS_M
+        return stage
+
+    def _set(self, scene: Scene, view: View) -> Stage:
+        stage, axes = self._stage, view.axes()
+        stage.eye, stage.rot = wp.vec3(*view.eye), wp.mat33(axes)
+        stage.pixel = 2 * math.tan(math.radians(view.fov_deg / 2)) / self.look.width
+        stage.boxes = wp.empty((2, len(scene.pos)), dtype=BoxFrame, device=self.device)
+        stage.half = self._array(scene.half, wp.vec3)
+        ends = np.concatenate([scene.start, scene.end])
+        middle = scene.base_pos
+        stage.middle = wp.vec3(*((middle - view.eye) @ axes))
+        stage.size = float(np.linalg.norm(ends - middle, axis=1).max() + self._thickest)
+        lens = scene.base_pos + scene.base_rot @ np.array(self.robot.camera.pos)
+        stage.lens = wp.vec3(*((lens - view.eye) @ axes))
+        return stage
+
+    @property
+    def _thickest(self) -> float:
+        return float(radii(self.robot).max())
+
+    def _array(self, values: object, dtype: type = wp.float32) -> wp.array:
+        return wp.array(np.asarray(values, np.float32), dtype=dtype, device=self.device)
+
+    def _launch(self, kernel: wp.Kernel, dim: tuple[int, ...], inputs: list) -> None:
+        wp.launch(kernel, dim=dim, inputs=inputs, device=self.device)
+
+
+def skin(robot: Robot, look: Look) -> np.ndarray:
+    """A colour for each capsule of a scene [K, 3]."""
+    legs = [
+        np.array(look.left if leg.mount[1] > 0 else look.right) * shade
+        for leg in robot.legs
+        for shade in SHADE.values()
+    ]
+    return np.array([*(look.trunk for _ in robot.trunk_shapes), *legs])
+
+
+def _linear(colour: object) -> np.ndarray:
+    """Display values -> linear light, with gamma 2."""
+    return np.square(np.asarray(colour, float))
+
+
+def _sun_axes(sun: tuple[float, float, float]) -> np.ndarray:
+    ahead = np.array(sun) / np.linalg.norm(sun)
+    left = np.cross([0.0, 1.0, 0.0], ahead)
+    left /= np.linalg.norm(left)
+    return np.column_stack([ahead, left, np.cross(ahead, left)])

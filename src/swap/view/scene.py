@@ -1,0 +1,86 @@
+"""One world of a state and its boxes in, what there is to see of it out, as small host arrays.
+
+The robot is drawn as what can touch: the very spheres and capsules that physics collides.
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from torch import Tensor
+
+from swap.courses.blocks import matrix_of
+from swap.courses.course import Boxes
+from swap.errors import UserError
+from swap.robots import Robot
+from swap.sim import State
+
+FLIP = np.array([1.0, -1.0, 1.0])
+
+
+@dataclass(frozen=True)
+class Scene:
+    """Boxes and capsules in the world, and the base that cameras follow."""
+
+    pos: np.ndarray  # [B, 3] centres of the boxes in use
+    quat: np.ndarray  # [B, 4]
+    half: np.ndarray  # [B, 3]
+    start: np.ndarray  # [K, 3] capsules: the trunk's, then thigh, shank and foot of each leg
+    end: np.ndarray  # [K, 3]
+    base_pos: np.ndarray  # [3]
+    base_rot: np.ndarray  # [3, 3] columns are ahead, left and up of the base
+    base_vel: np.ndarray  # [3] world
+    time_s: float
+
+    @property
+    def forward_speed(self) -> float:
+        """Along the robot's nose, m/s."""
+        return float(self.base_rot[:, 0] @ self.base_vel)
+
+    def mirror(self) -> "Scene":
+        """The reflection in the x-z plane; capsules keep their order, so left and right trade."""
+        return replace(
+            self,
+            pos=self.pos * FLIP,
+            quat=self.quat * np.array([1.0, -1.0, 1.0, -1.0]),
+            start=self.start * FLIP,
+            end=self.end * FLIP,
+            base_pos=self.base_pos * FLIP,
+            base_rot=FLIP[:, None] * self.base_rot * FLIP,
+            base_vel=self.base_vel * FLIP,
+        )
+
+
+def scene_of(robot: Robot, state: State, boxes: Boxes, world: int) -> Scene:
+    """Waits for the device; a world is about 400 numbers."""
+    n = len(state.base_pos)
+    if not 0 <= world < n or boxes.n != n:
+        raise UserError(f"world {world} of {n} states and {boxes.n} sets of boxes; use 0..{n - 1}")
+    used = int(boxes.count[world])
+    base_pos = _host(state.base_pos[world])
+    rot = matrix_of(_host(state.base_quat[world]))
+    legs = _host(state.leg_pos[world])  # [4, hip knee foot, 3]
+    trunk = np.array([(shape.a, shape.b) for shape in robot.trunk_shapes])  # [T, 2, 3]
+    trunk = base_pos + trunk @ rot.T
+    links = legs[:, [[0, 1], [1, 2], [2, 2]]].reshape(-1, 2, 3)
+    ends = np.concatenate([trunk, links])
+    return Scene(
+        pos=_host(boxes.pos[world, :used]),
+        quat=_host(boxes.quat[world, :used]),
+        half=_host(boxes.half[world, :used]),
+        start=ends[:, 0],
+        end=ends[:, 1],
+        base_pos=base_pos,
+        base_rot=rot,
+        base_vel=_host(state.base_lin_vel[world]),
+        time_s=float(state.time[world]),
+    )
+
+
+def radii(robot: Robot) -> np.ndarray:
+    """Of the capsules of a scene, in their order [K]."""
+    legs = [(leg.thigh_radius, leg.shank_radius, leg.foot_radius) for leg in robot.legs]
+    return np.array([*(shape.radius for shape in robot.trunk_shapes), *np.ravel(legs)])
+
+
+def _host(tensor: Tensor) -> np.ndarray:
+    return tensor.detach().cpu().numpy().astype(np.float64)
