@@ -8,6 +8,7 @@ import numpy as np
 
 from swap.courses.rays import cast
 from swap.errors import UserError
+from swap.robots import Robot
 from swap.view.scene import FLIP, Scene
 
 SNAP_M = 2.0
@@ -57,6 +58,11 @@ class ChaseCfg:
     """The camera closes 63 % of its distance to the ideal place in this time."""
     lag_up_s: float = 0.5
     """The same for heights: slower, or every step would shake the picture."""
+
+    @classmethod
+    def of(cls, robot: Robot) -> "ChaseCfg":
+        """Nearer to a smaller robot, though not in proportion: obstacles stay as large."""
+        return cls(distance_m=1.8 + 2.6 * robot.hip_to_hip, ahead_m=0.65 * robot.hip_to_hip)
 
     def __post_init__(self) -> None:
         if not self.distance_m > 0.5:

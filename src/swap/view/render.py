@@ -20,10 +20,10 @@ from swap.view.render_kernels import (
     place_capsules,
     smooth,
 )
-from swap.view.scene import FLIP, Scene, radii
+from swap.view.scene import PARTS, Scene, radii
 
 Colour = tuple[float, float, float]
-SHADE = {"thigh": 1.0, "shank": 0.62, "foot": 0.25}
+SHADE = {"housing": 0.45, "thigh": 1.0, "shank": 0.62, "foot": 0.25}
 """Legs darken towards the foot, in display values."""
 LENS_M = 0.045
 
@@ -34,13 +34,15 @@ class Look:
 
     width: int = 640
     height: int = 360
-    trunk: Colour = (0.30, 0.32, 0.36)
+    trunk: Colour = (0.80, 0.81, 0.84)
+    belly: Colour = (0.24, 0.26, 0.30)
+    """The lower half of the trunk."""
     left: Colour = (0.98, 0.62, 0.16)
     right: Colour = (0.25, 0.62, 0.88)
     sky_low: Colour = (0.93, 0.95, 0.96)
-    sky_top: Colour = (0.55, 0.72, 0.90)
-    sunlight: Colour = (0.98, 0.94, 0.86)
-    skylight: Colour = (0.60, 0.64, 0.71)
+    sky_top: Colour = (0.45, 0.66, 0.88)
+    sunlight: Colour = (0.93, 0.89, 0.81)
+    skylight: Colour = (0.55, 0.59, 0.66)
     sun: tuple[float, float, float] = (-0.35, -0.60, 0.95)
     """Direction to the sun, world."""
 
@@ -104,9 +106,10 @@ class Renderer:
         stage.skin = self._array(_linear(skin(self.robot, look)), wp.vec3)
         for name in ("sky_low", "sky_top", "sunlight", "skylight"):
             setattr(stage, name, wp.vec3(*_linear(getattr(look, name))))
-        count = len(self.robot.trunk_shapes) + 3 * len(self.robot.legs)
+        count = len(self.robot.trunk_shapes) + len(PARTS) * len(self.robot.legs)
         stage.capsules = wp.empty((2, count), dtype=CapsuleFrame, device=self.device)
-        stage.lens_size = LENS_M
+        stage.lens_size, stage.trunk = LENS_M, len(self.robot.trunk_shapes)
+        stage.belly_skin = wp.vec3(*_linear(look.belly))
         return stage
 
     def _set(self, scene: Scene, view: View) -> Stage:
@@ -119,6 +122,7 @@ class Renderer:
         middle = scene.base_pos
         stage.middle = wp.vec3(*((middle - view.eye) @ axes))
         stage.size = float(np.linalg.norm(ends - middle, axis=1).max() + self._thickest)
+        stage.belly = wp.vec3(*(-scene.base_rot[:, 2] @ axes))
         lens = scene.base_pos + scene.base_rot @ np.array(self.robot.camera.pos)
         stage.lens = wp.vec3(*((lens - view.eye) @ axes))
         return stage
@@ -139,7 +143,7 @@ def skin(robot: Robot, look: Look) -> np.ndarray:
     legs = [
         np.array(look.left if leg.mount[1] > 0 else look.right) * shade
         for leg in robot.legs
-        for shade in SHADE.values()
+        for shade in (SHADE[part] for part in PARTS)
     ]
     return np.array([*(look.trunk for _ in robot.trunk_shapes), *legs])
 

@@ -60,6 +60,9 @@ class Stage:
     skin: wp.array[wp.vec3]
     middle: wp.vec3  # a ball around the robot, camera frame
     size: float
+    trunk: int  # capsules of the trunk, the first ones
+    belly_skin: wp.vec3
+    belly: wp.vec3  # below the plane through `middle` across this the trunk is painted darker
     lens: wp.vec3  # the depth camera's window is painted here, camera frame
     lens_size: float
     tint_z: wp.array[float]
@@ -252,7 +255,7 @@ def ground_colour(stage: Stage, p: wp.vec3, up: float, footprint: float) -> wp.v
 
 @wp.func
 def sky(stage: Stage, ray_w: wp.vec3) -> wp.vec3:
-    share = wp.clamp(ray_w[2] * 2.2 + 0.25, 0.0, 1.0)
+    share = wp.clamp(ray_w[2] * 2.0 + 0.3, 0.0, 1.0)
     return stage.sky_low * (1.0 - share) + stage.sky_top * share
 
 
@@ -272,8 +275,10 @@ def shade(stage: Stage, hit: Hit, y: float, z: float) -> wp.vec3:
     if robot:
         colour = stage.skin[hit.shape - n]
         gloss = 0.35
+        if hit.shape < n + stage.trunk and wp.dot(p - stage.middle, stage.belly) > 0.012:
+            colour = stage.belly_skin
         if wp.length(p - stage.lens) < stage.lens_size:
-            colour = wp.vec3(0.02, 0.05, 0.08)
+            colour = wp.vec3(0.01, 0.03, 0.06)
             gloss = 1.0
     else:
         slant = wp.max(-wp.dot(ray_w, normal_w), 0.05)
@@ -291,7 +296,7 @@ def shade(stage: Stage, hit: Hit, y: float, z: float) -> wp.vec3:
             shine = gloss * wp.pow(wp.max(wp.dot(toward, normal_w), 0.0), 50.0)
     small = openness(stage, p + hit.normal * SMALL_M, SMALL_M)
     wide = openness(stage, p + hit.normal * WIDE_M, WIDE_M)
-    open_sky = (0.6 + 0.4 * small) * (0.35 + 0.65 * wide)
+    open_sky = (0.6 + 0.4 * small) * (0.4 + 0.6 * wide)
     light += stage.skylight * ((0.72 + 0.28 * normal_w[2]) * open_sky)
     out = wp.cw_mul(colour, light) + stage.sunlight * shine
     away = 1.0 - wp.exp(-wp.max(hit.depth - 6.0, 0.0) / 30.0)

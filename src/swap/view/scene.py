@@ -1,6 +1,7 @@
 """One world of a state and its boxes in, what there is to see of it out, as small host arrays.
 
-The robot is drawn as what can touch: the very spheres and capsules that physics collides.
+The robot is drawn as what can touch, the very spheres and capsules that physics collides, and a
+housing from each abad joint to its hip, without which legs would hang in the air.
 """
 
 from dataclasses import dataclass, replace
@@ -14,6 +15,8 @@ from swap.errors import UserError
 from swap.robots import Robot
 from swap.sim import State
 
+PARTS = ("housing", "thigh", "shank", "foot")
+"""What is drawn of a leg."""
 FLIP = np.array([1.0, -1.0, 1.0])
 
 
@@ -24,7 +27,7 @@ class Scene:
     pos: np.ndarray  # [B, 3] centres of the boxes in use
     quat: np.ndarray  # [B, 4]
     half: np.ndarray  # [B, 3]
-    start: np.ndarray  # [K, 3] capsules: the trunk's, then thigh, shank and foot of each leg
+    start: np.ndarray  # [K, 3] capsules: the trunk's, then the PARTS of each leg
     end: np.ndarray  # [K, 3]
     base_pos: np.ndarray  # [3]
     base_rot: np.ndarray  # [3, 3] columns are ahead, left and up of the base
@@ -60,9 +63,10 @@ def scene_of(robot: Robot, state: State, boxes: Boxes, world: int) -> Scene:
     rot = matrix_of(_host(state.base_quat[world]))
     legs = _host(state.leg_pos[world])  # [4, hip knee foot, 3]
     trunk = np.array([(shape.a, shape.b) for shape in robot.trunk_shapes])  # [T, 2, 3]
-    trunk = base_pos + trunk @ rot.T
-    links = legs[:, [[0, 1], [1, 2], [2, 2]]].reshape(-1, 2, 3)
-    ends = np.concatenate([trunk, links])
+    mounts = np.array([leg.mount for leg in robot.legs])[:, None]
+    points = np.concatenate([base_pos + mounts @ rot.T, legs], 1)  # [4, abad hip knee foot, 3]
+    links = points[:, [[0, 1], [1, 2], [2, 3], [3, 3]]].reshape(-1, 2, 3)
+    ends = np.concatenate([base_pos + trunk @ rot.T, links])
     return Scene(
         pos=_host(boxes.pos[world, :used]),
         quat=_host(boxes.quat[world, :used]),
@@ -78,8 +82,12 @@ def scene_of(robot: Robot, state: State, boxes: Boxes, world: int) -> Scene:
 
 def radii(robot: Robot) -> np.ndarray:
     """Of the capsules of a scene, in their order [K]."""
-    legs = [(leg.thigh_radius, leg.shank_radius, leg.foot_radius) for leg in robot.legs]
-    return np.array([*(shape.radius for shape in robot.trunk_shapes), *np.ravel(legs)])
+    trunk = [shape.radius for shape in robot.trunk_shapes]
+    legs = [
+        (leg.thigh_radius, leg.thigh_radius, leg.shank_radius, leg.foot_radius)
+        for leg in robot.legs
+    ]
+    return np.array([*trunk, *np.ravel(legs)])
 
 
 def _host(tensor: Tensor) -> np.ndarray:
