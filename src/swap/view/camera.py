@@ -13,8 +13,12 @@ from swap.view.scene import FLIP, Scene
 
 SNAP_M = 2.0
 """A robot that jumps further than this between two frames was reset: cut, do not pan."""
+BELOW_M = 0.2
+"""The picture's middle is this far below the base: feet belong into it."""
 CLEAR_M = 0.3
 """Boxes this near to the robot's centre are what it stands on or climbs, and hide nothing."""
+AHEAD_M, ABOVE_M = np.linspace(0.4, 2.4, 6), 5.0
+"""The obstacle is looked for under these points, in front of the robot and above it."""
 STEEPEST_RAD = math.radians(75.0)
 
 
@@ -49,7 +53,7 @@ class ChaseCfg:
     """Behind the robot, to its right and above, looking past its nose at what comes."""
 
     distance_m: float = 3.6
-    azimuth_deg: float = -125.0
+    azimuth_deg: float = -118.0
     """Where the camera stands, seen from the robot: 0 is ahead (+x), -90 right, 180 behind."""
     elevation_deg: float = 17.0
     ahead_m: float = 0.45
@@ -79,28 +83,41 @@ class Chase:
 
     def __init__(self, cfg: ChaseCfg | None = None) -> None:
         self.cfg = cfg or ChaseCfg()
-        self._target: np.ndarray | None = None
-        self._elevation = math.radians(self.cfg.elevation_deg)
+        self._place: np.ndarray | None = None  # target (3), elevation, rise of the obstacle
 
     def __call__(self, scene: Scene, dt_s: float) -> View:
         cfg = self.cfg
-        goal = scene.base_pos + np.array([cfg.ahead_m, 0.0, -0.1])
-        if self._target is None or np.linalg.norm(goal - self._target) > SNAP_M:
-            self._target, self._elevation = goal, self._clear(scene, goal)
-        lag = np.array([cfg.lag_s, cfg.lag_s, cfg.lag_up_s])
-        self._target = self._target + _share(dt_s, lag) * (goal - self._target)
-        higher = self._clear(scene, self._target) - self._elevation
-        self._elevation += float(_share(dt_s, np.array(cfg.lag_up_s))) * higher
-        return View(self._target + cfg.distance_m * self._back(self._elevation), self._target)
+        rise = self._rise(scene)
+        target = scene.base_pos + np.array([cfg.ahead_m, 0.0, -BELOW_M])
+        goal = np.array([*target, 0.0, rise])
+        goal[3] = self._clear(scene, goal)
+        if self._place is None or np.linalg.norm(target - self._place[:3]) > SNAP_M:
+            self._place = goal
+        slow = cfg.lag_up_s
+        lag = np.maximum([cfg.lag_s, cfg.lag_s, slow, slow, slow], 1e-9)
+        self._place = self._place + (1.0 - np.exp(-dt_s / lag)) * (goal - self._place)
+        return self._view(self._place)
+
+    def _view(self, place: np.ndarray) -> View:
+        """A high obstacle is seen from further away, with the robot lower in the picture."""
+        elevation, rise = place[3:]
+        target = place[:3] + np.array([0.0, 0.0, 0.35 * rise])
+        return View(target + (self.cfg.distance_m + 1.3 * rise) * self._back(elevation), target)
+
+    def _rise(self, scene: Scene) -> float:
+        """How far the ground ahead rises above the base, m."""
+        ahead = scene.base_pos + np.outer(AHEAD_M, [1.0, 0.0, 0.0]) + [0.0, 0.0, ABOVE_M]
+        hits = cast(scene.pos, scene.quat, scene.half, ahead, np.array([[0.0, 0.0, -1.0]]))
+        return float(np.clip(ABOVE_M - hits.distance, 0.0, 2.0).max())
 
     def _back(self, elevation: float) -> np.ndarray:
         azimuth, low = math.radians(self.cfg.azimuth_deg), math.cos(elevation)
         return np.array([low * math.cos(azimuth), low * math.sin(azimuth), math.sin(elevation)])
 
-    def _clear(self, scene: Scene, target: np.ndarray) -> float:
+    def _clear(self, scene: Scene, place: np.ndarray) -> float:
         """The lowest elevation from which no box hides the robot."""
         steps = np.linspace(math.radians(self.cfg.elevation_deg), STEEPEST_RAD, 12)
-        eyes = target + self.cfg.distance_m * np.stack([self._back(e) for e in steps])
+        eyes = np.stack([self._view(np.array([*place[:3], e, place[4]])).eye for e in steps])
         ray = eyes - scene.base_pos
         far = np.linalg.norm(ray, axis=1)
         ray /= far[:, None]
@@ -132,8 +149,3 @@ class Side:
 
     def __call__(self, scene: Scene, dt_s: float) -> View:
         return self._view
-
-
-def _share(dt_s: float, lag_s: np.ndarray) -> np.ndarray:
-    """How much of a distance is closed in `dt_s`; all of it without lag."""
-    return 1.0 - np.exp(-dt_s / np.maximum(lag_s, 1e-9))

@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import torch
@@ -68,10 +69,10 @@ class Renderer:
         self.robot, self.look = robot, look or Look()
         self.device = device or ("cuda" if torch.cuda.is_available() else "cpu")
         size = (self.look.height, self.look.width)
-        self._image = wp.empty(size, dtype=wp.vec3, device=self.device)
-        self._depth = wp.empty(size, dtype=wp.float32, device=self.device)
-        self._shape = wp.empty(size, dtype=wp.int32, device=self.device)
-        self._bytes = wp.empty((*size, 3), dtype=wp.uint8, device=self.device)
+        self._image = self._empty(size, wp.vec3)
+        self._depth = self._empty(size, wp.float32)
+        self._shape = self._empty(size, wp.int32)
+        self._bytes = self._empty((*size, 3), wp.uint8)
         self._radius = self._array(radii(robot))
         self._stage = self._lasting(self.look)
 
@@ -107,7 +108,7 @@ class Renderer:
         for name in ("sky_low", "sky_top", "sunlight", "skylight"):
             setattr(stage, name, wp.vec3(*_linear(getattr(look, name))))
         count = len(self.robot.trunk_shapes) + len(PARTS) * len(self.robot.legs)
-        stage.capsules = wp.empty((2, count), dtype=CapsuleFrame, device=self.device)
+        stage.capsules = self._empty((2, count), CapsuleFrame)
         stage.lens_size, stage.trunk = LENS_M, len(self.robot.trunk_shapes)
         stage.belly_skin = wp.vec3(*_linear(look.belly))
         return stage
@@ -116,20 +117,20 @@ class Renderer:
         stage, axes = self._stage, view.axes()
         stage.eye, stage.rot = wp.vec3(*view.eye), wp.mat33(axes)
         stage.pixel = 2 * math.tan(math.radians(view.fov_deg / 2)) / self.look.width
-        stage.boxes = wp.empty((2, len(scene.pos)), dtype=BoxFrame, device=self.device)
+        stage.boxes = self._empty((2, len(scene.pos)), BoxFrame)
         stage.half = self._array(scene.half, wp.vec3)
         ends = np.concatenate([scene.start, scene.end])
-        middle = scene.base_pos
-        stage.middle = wp.vec3(*((middle - view.eye) @ axes))
-        stage.size = float(np.linalg.norm(ends - middle, axis=1).max() + self._thickest)
+        stage.middle = wp.vec3(*((scene.base_pos - view.eye) @ axes))
+        stage.size = float(
+            np.linalg.norm(ends - scene.base_pos, axis=1).max() + radii(self.robot).max()
+        )
         stage.belly = wp.vec3(*(-scene.base_rot[:, 2] @ axes))
         lens = scene.base_pos + scene.base_rot @ np.array(self.robot.camera.pos)
         stage.lens = wp.vec3(*((lens - view.eye) @ axes))
         return stage
 
-    @property
-    def _thickest(self) -> float:
-        return float(radii(self.robot).max())
+    def _empty(self, shape: tuple[int, ...], dtype: type) -> Any:
+        return wp.empty(shape, dtype=dtype, device=self.device)
 
     def _array(self, values: object, dtype: type = wp.float32) -> wp.array:
         return wp.array(np.asarray(values, np.float32), dtype=dtype, device=self.device)

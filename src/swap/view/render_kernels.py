@@ -26,7 +26,7 @@ wp.set_module_options(MODULE_OPTIONS)
 CAMERA, SUN = wp.constant(0), wp.constant(1)
 NEAR_M = wp.constant(0.05)
 LIFT_M = wp.constant(2.0e-3)  # shadow rays start this far off the surface
-SMALL_M, WIDE_M = wp.constant(0.07), wp.constant(0.35)  # crannies that sky light does not reach
+SMALL_M, WIDE_M = wp.constant(0.07), wp.constant(0.25)  # crannies that sky light does not reach
 LINE_M = wp.constant(0.014)
 VISIBLE = wp.constant(0.04)  # neighbours that differ by more get further rays
 NOTHING = wp.constant(-1)
@@ -255,7 +255,7 @@ def ground_colour(stage: Stage, p: wp.vec3, up: float, footprint: float) -> wp.v
 
 @wp.func
 def sky(stage: Stage, ray_w: wp.vec3) -> wp.vec3:
-    share = wp.clamp(ray_w[2] * 2.0 + 0.3, 0.0, 1.0)
+    share = wp.clamp(ray_w[2] * 2.5 + 0.3, 0.0, 1.0)
     return stage.sky_low * (1.0 - share) + stage.sky_top * share
 
 
