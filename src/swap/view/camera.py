@@ -9,7 +9,7 @@ import numpy as np
 from swap.courses.rays import cast
 from swap.errors import UserError
 from swap.robots import Robot
-from swap.view.scene import FLIP, Scene
+from swap.view.scene import Scene
 
 SNAP_M = 2.0
 """A robot that jumps further than this between two frames was reset: cut, do not pan."""
@@ -37,9 +37,6 @@ class View:
         left = np.cross([0.0, 0.0, 1.0], ahead)
         left /= np.linalg.norm(left)
         return np.column_stack([ahead, left, np.cross(ahead, left)])
-
-    def mirror(self) -> "View":
-        return View(self.eye * FLIP, self.target * FLIP, self.fov_deg)
 
 
 class Camera(Protocol):
@@ -71,8 +68,8 @@ class ChaseCfg:
     def __post_init__(self) -> None:
         if not self.distance_m > 0.5:
             raise UserError(f"distance_m={self.distance_m} is inside the robot; use 2 or more")
-        if not -80.0 < self.elevation_deg < 80.0:
-            raise UserError(f"elevation_deg={self.elevation_deg} is too steep; use -80..80")
+        if not -75.0 < self.elevation_deg < 75.0:
+            raise UserError(f"elevation_deg={self.elevation_deg} is too steep; use -75..75")
         if min(self.lag_s, self.lag_up_s) < 0:
             raise UserError("lags are seconds; use 0 or more")
 

@@ -94,7 +94,9 @@ def _bars(page: Image.Image, rect: Rect, told: Sequence[float] | None, speed: fl
     left, top, right, bottom = rect
     pen, row = _panel(page, rect), (bottom - top) / 3.4
     font = ImageFont.load_default(0.72 * row)
-    pad, start, stop = 0.4 * row, left + 0.36 * (right - left), left + 0.70 * (right - left)
+    pad = 0.4 * row
+    start = left + 2 * pad + font.getlength("forward")
+    stop = right - 2 * pad - font.getlength("-0.0 rad/s")
     wanted = [None, None, None] if told is None else list(told)
     rows = (
         ("forward", wanted[0], speed, "m/s", False),

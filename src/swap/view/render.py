@@ -1,7 +1,7 @@
 """A scene and a view in, a picture out: rays cast by Warp, on a CPU or a GPU, without OpenGL."""
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -52,11 +52,6 @@ class Look:
             raise UserError(f"a picture of {self.width}x{self.height}; use 16 to 4096 pixels")
         if not self.sun[2] > 0:
             raise UserError(f"sun={self.sun} is below the horizon; give a positive z")
-
-    def mirror(self) -> "Look":
-        """The light from the other side, left and right in each other's colours."""
-        x, y, z = self.sun
-        return replace(self, sun=(x, -y, z), left=self.right, right=self.left)
 
 
 class Renderer:

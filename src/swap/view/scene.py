@@ -4,7 +4,7 @@ The robot is drawn as what can touch, the very spheres and capsules that physics
 housing from each abad joint to its hip, without which legs would hang in the air.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from torch import Tensor
@@ -17,7 +17,6 @@ from swap.sim import State
 
 PARTS = ("housing", "thigh", "shank", "foot")
 """What is drawn of a leg."""
-FLIP = np.array([1.0, -1.0, 1.0])
 
 
 @dataclass(frozen=True)
@@ -38,19 +37,6 @@ class Scene:
     def forward_speed(self) -> float:
         """Along the robot's nose, m/s."""
         return float(self.base_rot[:, 0] @ self.base_vel)
-
-    def mirror(self) -> "Scene":
-        """The reflection in the x-z plane; capsules keep their order, so left and right trade."""
-        return replace(
-            self,
-            pos=self.pos * FLIP,
-            quat=self.quat * np.array([1.0, -1.0, 1.0, -1.0]),
-            start=self.start * FLIP,
-            end=self.end * FLIP,
-            base_pos=self.base_pos * FLIP,
-            base_rot=FLIP[:, None] * self.base_rot * FLIP,
-            base_vel=self.base_vel * FLIP,
-        )
 
 
 def scene_of(robot: Robot, state: State, boxes: Boxes, world: int) -> Scene:
