@@ -32,9 +32,9 @@ class Film:
     ) -> None:
         """Without a camera, one follows the robot. `device` is where rays are cast."""
         self.robot = robot
-        self.video = Video(path, fps)
         self.camera = camera or Chase(ChaseCfg.of(robot))
         self._render = Renderer(robot, look, device)
+        self.video = Video(path, fps)
 
     def frame(
         self,

@@ -13,15 +13,9 @@ from swap.errors import UserError
 from swap.robots import Robot
 from swap.sensors.rays import BoxFrame
 from swap.view.camera import View
-from swap.view.render_kernels import (
-    CapsuleFrame,
-    Stage,
-    draw,
-    place_boxes,
-    place_capsules,
-    smooth,
-)
+from swap.view.render_kernels import draw, smooth
 from swap.view.scene import PARTS, Scene, radii
+from swap.view.trace_kernels import CapsuleFrame, Stage, place_boxes, place_capsules
 
 Colour = tuple[float, float, float]
 SHADE = {"housing": 0.45, "thigh": 1.0, "shank": 0.62, "foot": 0.25}
