@@ -1,0 +1,28 @@
+"""Pictures and films of the robot, cast ray by ray: no display, no OpenGL. Read in this order:
+
+scene -> camera -> trace_kernels -> render_kernels -> render -> overlay -> video -> recorder -> demo
+"""
+
+from swap.view.camera import Camera, Chase, ChaseCfg, Side, View
+from swap.view.overlay import annotate
+from swap.view.recorder import Film
+from swap.view.render import Look, Renderer
+from swap.view.scene import Scene, scene_of
+from swap.view.video import Video, save_picture, strip
+
+__all__ = [
+    "Camera",
+    "Chase",
+    "ChaseCfg",
+    "Film",
+    "Look",
+    "Renderer",
+    "Scene",
+    "Side",
+    "Video",
+    "View",
+    "annotate",
+    "save_picture",
+    "scene_of",
+    "strip",
+]

@@ -1,0 +1,190 @@
+"""Pictures in, an mp4 or a GIF out, or a strip of them side by side.
+
+The file appears under its name only when it is whole: a run that stops half-way leaves the
+previous film alone.
+"""
+
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from types import TracebackType
+
+import imageio_ffmpeg
+import numpy as np
+from PIL import Image
+
+from swap.errors import UserError
+
+KINDS = (".mp4", ".gif")
+QUALITY = 20
+"""H.264's constant rate factor: 18 looks flawless, 28 shows."""
+GIF_COLOURS = 128
+
+
+class Video:
+    """Writes frames of one size. Use as a context manager, or `close` it."""
+
+    def __init__(self, path: str | Path, fps: int = 50) -> None:
+        self.path, self.fps = Path(path), fps
+        if self.path.suffix.lower() not in KINDS:
+            raise UserError(f"cannot write '{self.path.name}'; end it in {' or '.join(KINDS)}")
+        if not 1 <= fps <= 120:
+            raise UserError(f"fps={fps}; use 25 or 50")
+        self.frames = 0
+        self._part = self.path.with_name(f".{self.path.stem}.part{self.path.suffix.lower()}")
+        self._size: tuple[int, int] | None = None
+        self._ffmpeg: subprocess.Popen | None = None
+        self._complaints = tempfile.TemporaryFile()  # noqa: SIM115 (closed by `discard`)
+        self._gif: list[Image.Image] = []
+        self._closed = False
+        try:
+            self._part.touch()
+        except OSError as error:
+            self._complaints.close()
+            raise _unwritable(self.path, error) from None
+
+    def __enter__(self) -> "Video":
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if kind is None:
+            self.close()
+        else:
+            self.discard()
+
+    def add(self, picture: np.ndarray) -> None:
+        """uint8 RGB [height, width, 3]; every frame as large as the first."""
+        if self._closed:
+            raise UserError(f"'{self.path}' is closed; open a new film")
+        if picture.dtype != np.uint8 or picture.ndim != 3 or picture.shape[2] != 3:
+            raise UserError(
+                f"a frame is {picture.dtype} {list(picture.shape)}; give uint8 [height, width, 3]"
+            )
+        height, width = picture.shape[:2]
+        if self._size is None:
+            self._size = (width, height)
+            if self._part.suffix == ".mp4":
+                self._ffmpeg = self._start(width, height)
+        if (width, height) != self._size:
+            raise UserError(f"a frame of {width}x{height} in a film of {self._size}; keep one size")
+        if self._ffmpeg is None:
+            image = Image.fromarray(picture)
+            self._gif.append(image.quantize(GIF_COLOURS, dither=Image.Dither.NONE))
+        else:
+            self._send(picture)
+        self.frames += 1
+
+    def close(self) -> None:
+        """Finish the file and put it in its place."""
+        if self._closed:
+            return
+        if self.frames == 0:
+            self.discard()
+            raise UserError(f"'{self.path}' has no frames; add one before closing")
+        try:
+            if self._ffmpeg is None:
+                _save_gif(self._part, self._gif, self.fps)
+            else:
+                self._finish()
+            self._part.replace(self.path)
+        except OSError as error:
+            raise _unwritable(self.path, error) from None
+        finally:
+            self.discard()
+
+    def discard(self) -> None:
+        """Stop without a file."""
+        if self._ffmpeg is not None and self._ffmpeg.poll() is None:
+            self._ffmpeg.kill()
+        if self._ffmpeg is not None:
+            self._ffmpeg.communicate()  # closes the pipe, waits for the end
+        self._ffmpeg, self._closed = None, True
+        self._complaints.close()
+        self._part.unlink(missing_ok=True)
+
+    def _start(self, width: int, height: int) -> subprocess.Popen:
+        if width % 2 or height % 2:
+            raise UserError(f"a film of {width}x{height}; mp4 needs even numbers of pixels")
+        frames = ["-f", "rawvideo", "-pix_fmt", "rgb24", "-s", f"{width}x{height}"]
+        codec = ["-c:v", "libx264", "-pix_fmt", "yuv420p", "-crf", str(QUALITY)]
+        # The index in front lets browsers start before the end has arrived.
+        codec += ["-preset", "veryfast", "-movflags", "+faststart"]
+        try:
+            return subprocess.Popen(
+                [
+                    *(imageio_ffmpeg.get_ffmpeg_exe(), "-y", "-loglevel", "error"),
+                    *(*frames, "-r", str(self.fps), "-i", "-", "-an", *codec, str(self._part)),
+                ],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.DEVNULL,
+                stderr=self._complaints,
+            )
+        except (OSError, RuntimeError) as error:
+            raise UserError(f"no ffmpeg to write '{self.path}' with: {_line(error)}") from None
+
+    def _send(self, picture: np.ndarray) -> None:
+        assert self._ffmpeg is not None
+        assert self._ffmpeg.stdin is not None
+        try:
+            self._ffmpeg.stdin.write(np.ascontiguousarray(picture).data)
+        except OSError:  # it has gone, and said why
+            self._finish()
+            raise UserError(f"ffmpeg stopped before '{self.path}' was whole") from None
+
+    def _finish(self) -> None:
+        """Wait for ffmpeg and pass on its complaint."""
+        assert self._ffmpeg is not None
+        self._ffmpeg.communicate()
+        code, self._ffmpeg = self._ffmpeg.returncode, None
+        if code != 0:
+            self._complaints.seek(0)
+            said = self._complaints.read().decode(errors="replace").strip().splitlines()
+            self.discard()
+            why = said[-1] if said else f"exit code {code}"
+            raise UserError(f"ffmpeg could not write '{self.path}': {why}")
+
+
+def strip(frames: Sequence[np.ndarray], count: int, seam: int = 4) -> np.ndarray:
+    """`count` of the frames, evenly spread from first to last, side by side on white."""
+    if not 1 <= count <= len(frames):
+        raise UserError(f"a strip of {count} out of {len(frames)} frames; use 1..{len(frames)}")
+    chosen = np.linspace(0, len(frames) - 1, count).round().astype(int)
+    white = np.full((frames[0].shape[0], seam, 3), 255, np.uint8)
+    parts = [part for k in chosen for part in (frames[k], white)]
+    return np.hstack(parts[:-1])
+
+
+def save_picture(picture: np.ndarray, path: str | Path) -> None:
+    """As a PNG."""
+    path = Path(path)
+    if path.suffix.lower() != ".png":
+        raise UserError(f"cannot write '{path.name}'; end it in .png")
+    try:
+        Image.fromarray(picture).save(path, optimize=True)
+    except OSError as error:
+        raise _unwritable(path, error) from None
+
+
+def _save_gif(path: Path, frames: list[Image.Image], fps: int) -> None:
+    # GIF counts in hundredths of a second, and players slow down what is faster than 2 of them.
+    frames[0].save(
+        path,
+        save_all=True,
+        append_images=frames[1:],
+        duration=max(round(100 / fps), 2) * 10,
+        loop=0,
+    )
+
+
+def _unwritable(path: Path, error: OSError) -> UserError:
+    return UserError(f"cannot write '{path}': {error.strerror or _line(error)}")
+
+
+def _line(error: Exception) -> str:
+    return str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
