@@ -10,7 +10,7 @@ from pathlib import Path
 
 from swap.cli.show import Report, show, writable
 
-NEEDED = ("numpy", "rich", "torch", "tyro")
+NEEDED = ("numpy", "rich", "safetensors", "tensorboard", "torch", "tyro")
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 """Runs: checkpoints, metrics, guards, console and the loop that a training lives in."""
 
-from swap.runs.checkpoint import Checkpoint, SaveFailed, load, save
+from swap.runs.checkpoint import Checkpoint, SaveError, load, save
 from swap.runs.config import from_json, to_json
 from swap.runs.guard import GuardCfg
 from swap.runs.metrics import read_metrics
@@ -19,7 +19,7 @@ __all__ = [
     "GuardCfg",
     "Outcome",
     "RunCfg",
-    "SaveFailed",
+    "SaveError",
     "ToyCfg",
     "TrainCfg",
     "Trainee",

@@ -16,14 +16,14 @@ from typing import Any
 from torch import Tensor
 
 from swap.errors import UserError
-from swap.runs.shards import Damaged, read_folder, replace_file, sync_folder, write_folder
+from swap.runs.shards import DamagedError, read_folder, replace_file, sync_folder, write_folder
 
 Say = Callable[[str], None]
 FOLDER, LATEST, MILESTONE = "checkpoints", "latest", "milestone"
 NAME = re.compile(r"[0-9]{6,}")
 
 
-class SaveFailed(Exception):
+class SaveError(Exception):
     """One line: why, and which checkpoint still stands."""
 
 
@@ -51,7 +51,7 @@ def save(
 ) -> Path:
     """Write `run/checkpoints/000123/`; then keep the last few and the milestones.
 
-    A failure leaves the checkpoints that were there and is raised as SaveFailed, in one line.
+    A failure leaves the checkpoints that were there and is raised as SaveError, in one line.
     """
     home = run / FOLDER
     place = home / f"{iteration:06d}"
@@ -72,7 +72,7 @@ def save(
         shutil.rmtree(fresh, ignore_errors=True)
         standing = pointed(home)
         left = f"{standing.name} still stands" if standing else "there is none before it"
-        raise SaveFailed(
+        raise SaveError(
             f"checkpoint {place.name} is NOT saved ({error.strerror or error}); {left}"
         ) from error
     prune(home, iteration, keep)
@@ -87,14 +87,14 @@ def load(run: Path, say: Say = print) -> Checkpoint:
     if is_checkpoint(run) and run.parent.name == FOLDER:
         try:
             return read(run)
-        except Damaged as fault:
+        except DamagedError as fault:
             raise UserError(f"checkpoint {run.name} is refused: {fault}") from None
     home = run / FOLDER
     refused = ""
     for place in candidates(home, say):
         try:
             found = read(place)
-        except Damaged as fault:
+        except DamagedError as fault:
             refused = f"checkpoint {place.name} is refused: {fault}"
             say(refused)
             continue
@@ -107,10 +107,10 @@ def load(run: Path, say: Say = print) -> Checkpoint:
 
 
 def read(place: Path) -> Checkpoint:
-    """One checkpoint; Damaged if a byte is not what was written."""
+    """One checkpoint; DamagedError if a byte is not what was written."""
     tensors, manifest = read_folder(place)
     if manifest["iteration"] != int(place.name):
-        raise Damaged(f"{place.name} holds iteration {manifest['iteration']}: it was renamed")
+        raise DamagedError(f"{place.name} holds iteration {manifest['iteration']}: it was renamed")
     return Checkpoint(
         place, manifest["iteration"], tensors, manifest["numbers"], manifest["config"]
     )

@@ -1,4 +1,4 @@
-"""What a run shows: pace and metrics in; a live board on a terminal, or a plain line now and then."""
+"""What a run shows: pace and metrics in; a live board, or plain lines for a log, out."""
 
 import os
 import re
@@ -52,7 +52,7 @@ class PlainBoard:
         try:
             print(line, flush=True)
         except OSError:  # `| head` has seen enough; the run is worth more than its lines
-            sys.stdout = open(os.devnull, "w")  # noqa: SIM115
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
     def show(self, pace: Pace, metrics: Mapping[str, float], faults: Mapping[str, int]) -> None:
         now = time.monotonic()
@@ -194,10 +194,8 @@ def grouped(metrics: Mapping[str, float]) -> dict[str, dict[str, float]]:
     """`reward/lin_vel` -> groups["reward"]["lin_vel"]; names without a slash under ""."""
     groups: dict[str, dict[str, float]] = {}
     for name, value in metrics.items():
-        group, _, rest = name.rpartition("/") if name.count("/") == 1 else ("", "", name)
-        if name.count("/") > 1:
-            group, rest = name.split("/", 1)
-        groups.setdefault(group, {})[rest] = value
+        group, slash, rest = name.partition("/")
+        groups.setdefault(group if slash else "", {})[rest or group] = value
     return groups
 
 

@@ -64,9 +64,8 @@ class Guard:
         told |= {name: f"{name} counts {n}" for name, n in counted.items()}
         for culprit in [name for name in told if name not in self.seen]:
             self.seen.add(culprit)
-            self.say(
-                f"iteration {iteration}: {told[culprit]}{self._keep(iteration, culprit, metrics, trainee)}"
-            )
+            kept = self._keep(iteration, culprit, metrics, trainee)
+            self.say(f"iteration {iteration}: {told[culprit]}{kept}")
         self.strikes = self.strikes + 1 if broken else 0
         if self.strikes >= self.cfg.strikes:
             return (

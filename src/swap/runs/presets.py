@@ -12,7 +12,7 @@ from swap.runs.trainee import Trainee
 
 @dataclass(frozen=True)
 class TrainCfg:
-    """What every preset has; a kind of training adds its own nested configs and builds from them."""
+    """What every preset has; each kind of training adds nested configs and builds from them."""
 
     run: Annotated[RunCfg, tyro.conf.arg(name="")] = field(default_factory=RunCfg)
     seed: int = 0

@@ -5,7 +5,6 @@ import fcntl
 import math
 import signal
 import threading
-import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,7 +15,7 @@ from torch import Tensor
 
 from swap.errors import UserError
 from swap.runs import checkpoint, console
-from swap.runs.checkpoint import Checkpoint, SaveFailed, Say
+from swap.runs.checkpoint import Checkpoint, SaveError, Say
 from swap.runs.guard import Guard, GuardCfg, has_nan
 from swap.runs.metrics import Metrics
 from swap.runs.pace import Pace
@@ -89,12 +88,13 @@ def train(
     """
     board = board or console.board(folder.name)
     with locked(folder), board, Interrupt(board) as interrupt:
-        state = restore(trainee, resume) if resume else {"iteration": 0, "elapsed_s": 0.0}
-        iteration = state["iteration"]
+        if resume is None and checkpoint.numbered(folder / checkpoint.FOLDER):
+            raise UserError(f"'{folder}' already holds a run; resume it, or name another folder")
+        iteration, spent_s = restore(trainee, resume) if resume else (0, 0.0)
         pace = Pace(
             cfg.minutes,
             cfg.iterations,
-            spent_s=state["elapsed_s"],
+            spent_s=spent_s,
             iteration=iteration,
             started_s=started_s,
         )
@@ -125,8 +125,8 @@ def train(
     return Outcome(iteration, pace.elapsed_s, metrics, keeper.saved, interrupt.asked, fault)
 
 
-def restore(trainee: Trainee, resume: Checkpoint) -> dict[str, Any]:
-    """Trainee and chance as they were; gives the run's own numbers."""
+def restore(trainee: Trainee, resume: Checkpoint) -> tuple[int, float]:
+    """Trainee and chance as they were; gives the iteration and the seconds spent so far."""
     numbers = {key: value for key, value in resume.numbers.items() if key != RUN}
     tensors = {key: x for key, x in resume.tensors.items() if not key.startswith(RNG)}
     try:
@@ -139,8 +139,7 @@ def restore(trainee: Trainee, resume: Checkpoint) -> dict[str, Any]:
     restore_rng(
         {key.removeprefix(RNG): x for key, x in resume.tensors.items() if key.startswith(RNG)}
     )
-    state: dict[str, Any] = resume.numbers[RUN]
-    return state
+    return resume.iteration, resume.numbers[RUN]["elapsed_s"]
 
 
 class Keeper:
@@ -175,8 +174,7 @@ class Keeper:
         tensors = {**self.trainee.tensors(), **{RNG + k: x for k, x in rng_tensors().items()}}
         if not self._sound(tensors):
             return
-        own = {"iteration": self.pace.iteration, "elapsed_s": began}
-        numbers = {**self.trainee.numbers(), RUN: own}
+        numbers = {**self.trainee.numbers(), RUN: {"elapsed_s": began}}
         every = self.cfg.milestone_minutes
         milestone = every is not None and began - self.milestone_s >= 60.0 * every
         try:
@@ -190,7 +188,7 @@ class Keeper:
                 milestone=milestone,
                 shard_mib=self.cfg.shard_mib,
             )
-        except SaveFailed as error:
+        except SaveError as error:
             if first:
                 raise UserError(str(error)) from error
             self.failure = str(error)

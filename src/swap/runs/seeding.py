@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 import torch
@@ -18,14 +19,13 @@ def seed_everything(seed: int) -> None:
 def rng_tensors() -> dict[str, Tensor]:
     """The state of all of them, exactly."""
     version, words, gauss = random.getstate()
-    _, key, position, has_gauss, cached = np.random.get_state(legacy=True)
-    # Floats travel as bits: a cached normal must come back to the last one.
-    numpy_gauss = torch.tensor([has_gauss, cached], dtype=torch.float64)
+    numpy: Any = np.random.get_state(legacy=False)
+    numpy_gauss = torch.tensor([numpy["has_gauss"], numpy["gauss"]], dtype=torch.float64)
     python_gauss = torch.tensor([gauss is not None, gauss or 0.0], dtype=torch.float64)
     state = {
         "python": torch.tensor([version, *words], dtype=torch.int64),
         "python_gauss": python_gauss,
-        "numpy": torch.tensor([position, *key.tolist()], dtype=torch.int64),
+        "numpy": torch.tensor([numpy["state"]["pos"], *numpy["state"]["key"].tolist()]),
         "numpy_gauss": numpy_gauss,
         "torch": torch.get_rng_state(),
     }

@@ -27,7 +27,7 @@ MANIFEST, SEAL = "manifest.json", "manifest.sha256"
 MIB = 1 << 20
 
 
-class Damaged(Exception):
+class DamagedError(Exception):
     """A file that is not what was written; the message names it."""
 
 
@@ -57,15 +57,15 @@ def write_folder(
 
 
 def read_folder(folder: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
-    """The tensors, on the CPU, and the manifest; Damaged, with the file's name, if any byte is."""
+    """The tensors, on the CPU, and the manifest; a DamagedError names the first bad file."""
     manifest = read_manifest(folder)
     pieces: dict[str, Tensor] = {}
     for name, facts in manifest["shards"].items():
         data = read_file(folder / name)
         if len(data) != facts["bytes"]:
-            raise Damaged(f"{name} has {len(data)} bytes instead of {facts['bytes']}")
+            raise DamagedError(f"{name} has {len(data)} bytes instead of {facts['bytes']}")
         if sha256(data) != facts["sha256"]:
-            raise Damaged(f"{name} is not what was written (its sha256 differs)")
+            raise DamagedError(f"{name} is not what was written (its sha256 differs)")
         pieces.update(safetensors.torch.load(data))
     return unpack(pieces, manifest["split"]), manifest
 
@@ -74,12 +74,12 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     """The manifest alone, checked against its seal."""
     text, sealed = read_file(folder / MANIFEST), read_file(folder / SEAL)
     if len(sealed) != len(seal(text)):
-        raise Damaged(f"{SEAL} is cut short or has grown")
+        raise DamagedError(f"{SEAL} is cut short or has grown")
     if sealed != seal(text):
-        raise Damaged(f"{MANIFEST} and its seal {SEAL} differ")
+        raise DamagedError(f"{MANIFEST} and its seal {SEAL} differ")
     manifest: dict[str, Any] = json.loads(text)
     if manifest["format"] > FORMAT:
-        raise Damaged(f"{MANIFEST} is of format {manifest['format']}; upgrade swap to read it")
+        raise DamagedError(f"{MANIFEST} is of format {manifest['format']}; upgrade swap to read it")
     return manifest
 
 
@@ -146,7 +146,7 @@ def read_file(path: Path) -> bytes:
     try:
         return path.read_bytes()
     except OSError as error:
-        raise Damaged(f"{path.name} cannot be read ({error.strerror})") from None
+        raise DamagedError(f"{path.name} cannot be read ({error.strerror})") from None
 
 
 def write_file(path: Path, data: bytes) -> None:

@@ -1,4 +1,4 @@
-"""A trainee for tests of the run itself: a small network learns a sine, with chance in every step."""
+"""A trainee for tests of runs: a small network learns a sine, with chance in every step."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -52,7 +52,8 @@ class Toy:
     def __init__(self, cfg: ToyCfg, device: str) -> None:
         self.cfg, self.device, self.count = cfg, device, 0
         act = nn.Tanh() if cfg.net.act == "tanh" else nn.ReLU()
-        layers = nn.Linear(1, cfg.net.width), act, nn.Linear(cfg.net.width, 1)
+        self.first = nn.Linear(1, cfg.net.width)
+        layers = self.first, act, nn.Linear(cfg.net.width, 1)
         self.net = nn.Sequential(*layers).to(device)
         self.optimiser = torch.optim.Adam(self.net.parameters(), lr=cfg.fit.lr, betas=cfg.fit.betas)
 
@@ -65,7 +66,7 @@ class Toy:
         self.optimiser.step()
         if self.count == self.cfg.fit.nan_at:
             with torch.no_grad():
-                self.net[0].weight[0] = torch.nan
+                self.first.weight[0] = torch.nan
         return {
             "steps": float(self.count * self.cfg.fit.batch),
             "success/sine": float(loss.detach() < 0.1),
