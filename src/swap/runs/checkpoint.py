@@ -70,11 +70,11 @@ def save(
         replace_file(home / LATEST, f"{place.name}\n".encode())
     except OSError as error:
         shutil.rmtree(fresh, ignore_errors=True)
-        standing = pointed(home)
+        standing, why = pointed(home), error.strerror or error
+        if standing == place:  # only the very last step failed
+            raise SaveError(f"checkpoint {place.name} may not outlive a power cut ({why})") from error
         left = f"{standing.name} still stands" if standing else "there is none before it"
-        raise SaveError(
-            f"checkpoint {place.name} is NOT saved ({error.strerror or error}); {left}"
-        ) from error
+        raise SaveError(f"checkpoint {place.name} is NOT saved ({why}); {left}") from error
     prune(home, iteration, keep)
     return place
 

@@ -135,7 +135,8 @@ def head(title: str, pace: Pace, metrics: Mapping[str, float], width: int) -> Re
     where = f"iteration {pace.iteration:,}"
     where += f" of {pace.goal_iterations:,}" if pace.goal_iterations is not None else ""
     where += f" | {clock(pace.elapsed_s)}"
-    where += f" | {short(metrics.get('steps', 0))} steps | {short(pace.steps_per_s)} steps/s"
+    where += f" | {short(metrics.get('steps', 0))} steps"
+    where += f" | {short(pace.steps_per_s)} steps/s" if pace.steps_per_s else ""
     return Group(top, Text(where))
 
 
@@ -177,8 +178,9 @@ def plain_line(pace: Pace, metrics: Mapping[str, float], faults: Mapping[str, in
         f"iteration {pace.iteration}",
         clock(pace.elapsed_s),
         f"{short(metrics.get('steps', 0))} steps",
-        f"{short(pace.steps_per_s)}/s",
     ]
+    if pace.steps_per_s:  # not yet after the first iteration, which compiles
+        parts.append(f"{short(pace.steps_per_s)} steps/s")
     if success := groups.get("success"):
         parts.append("success " + " ".join(f"{name} {v:.0%}" for name, v in success.items()))
     if frontier := groups.get("frontier"):

@@ -132,7 +132,8 @@ def restore(trainee: Trainee, resume: Checkpoint) -> tuple[int, float]:
     try:
         trainee.restore(tensors, numbers)
     except (KeyError, RuntimeError, ValueError) as error:
-        told = (str(error).splitlines() or [type(error).__name__])[0]
+        lines = [line.strip() for line in str(error).splitlines()] or [type(error).__name__]
+        told = " ".join(lines[:2])  # torch gives its reason on the second line
         raise UserError(
             f"checkpoint {resume.path.name} does not fit this config: {told}"
         ) from error
