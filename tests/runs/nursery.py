@@ -27,7 +27,7 @@ def live(folder: Path, iterations: int | None = None, save_minutes: float = 0.0)
         CFG.build("cpu"),
         folder,
         # Small shards: many files, many moments to be killed in.
-        RunCfg(iterations=iterations, save_minutes=save_minutes, shard_mib=2e-3, tensorboard=False),
+        RunCfg(iterations=iterations, save_minutes=save_minutes, shard_mib=6e-3, tensorboard=False),
         resume=load(folder) if numbered(folder / FOLDER) else None,
         board=PlainBoard(every_s=1e9),
     )
@@ -42,7 +42,7 @@ def kill_one(folder: Path, chance: random.Random) -> None:
         except BaseException:
             traceback.print_exc()
         os._exit(1)
-    time.sleep(chance.uniform(0.001, 0.12))
+    time.sleep(chance.uniform(0.001, 0.25))
     os.kill(child, signal.SIGKILL)
     _, status = os.waitpid(child, 0)
     assert os.WIFSIGNALED(status), "the run ended by itself"
@@ -50,6 +50,7 @@ def kill_one(folder: Path, chance: random.Random) -> None:
 
 def main(folder: Path, kills: int) -> None:
     torch.set_num_threads(1)
+    CFG.build("cpu")  # what torch imports only when it is used, it imports here
     chance = random.Random(0)
     said: list[str] = []
     reached, halves = [], 0

@@ -1,5 +1,6 @@
 """A checkpoint comes back exactly, or not at all and with the name of what is wrong."""
 
+import contextlib
 import errno
 import random
 from pathlib import Path
@@ -122,7 +123,7 @@ def test_a_damaged_latest_does_not_matter(tmp_path):
 
 
 def test_nothing_whole_is_one_line(tmp_path):
-    with pytest.raises(UserError, match="no checkpoint in .*; name the folder of a run"):
+    with pytest.raises(UserError, match=r"no checkpoint in .*; name the folder of a run"):
         load(tmp_path)
     place = put(tmp_path, 1)
     (place / "000.safetensors").unlink()
@@ -178,10 +179,8 @@ def test_a_crash_at_any_moment_leaves_a_whole_latest(tmp_path, disk):
         run = tmp_path / str(n)
         put(run, 1, keep=1)
         disk.arm(n, Killed(), dead=True)
-        try:
+        with contextlib.suppress(Killed):
             put(run, 2, keep=1)
-        except Killed:
-            pass
         came = disk.calm()
         said: list[str] = []
         found.add(good(load(run, said.append)))
@@ -218,11 +217,11 @@ def test_weights_travel_with_their_card(tmp_path):
     flipped = bytearray(path.read_bytes())
     flipped[-1] ^= 1
     path.write_bytes(bytes(flipped))
-    with pytest.raises(UserError, match="teacher.safetensors' is not what its card seals"):
+    with pytest.raises(UserError, match=r"teacher.safetensors' is not what its card seals"):
         load_weights(path)
     path.with_suffix(".json").write_text("{")
-    with pytest.raises(UserError, match="teacher.json' is damaged"):
+    with pytest.raises(UserError, match=r"teacher.json' is damaged"):
         load_weights(path)
     path.with_suffix(".json").unlink()
-    with pytest.raises(UserError, match="no file .*teacher.json"):
+    with pytest.raises(UserError, match=r"no file .*teacher.json"):
         load_weights(path)

@@ -72,7 +72,9 @@ def save(
         shutil.rmtree(fresh, ignore_errors=True)
         standing, why = pointed(home), error.strerror or error
         if standing == place:  # only the very last step failed
-            raise SaveError(f"checkpoint {place.name} may not outlive a power cut ({why})") from error
+            raise SaveError(
+                f"checkpoint {place.name} may not outlive a power cut ({why})"
+            ) from error
         left = f"{standing.name} still stands" if standing else "there is none before it"
         raise SaveError(f"checkpoint {place.name} is NOT saved ({why}); {left}") from error
     prune(home, iteration, keep)

@@ -35,7 +35,7 @@ def from_json(cls: type[T], data: Any, where: str = "") -> T:
     known = {f.name: f for f in init_fields(cls)}
     for key in data:
         if key not in known:
-            raise unknown("config key", _join(where, key), [_join(where, k) for k in known])
+            raise unknown(f"{where or 'config'} key", key, known)
     for key, field in known.items():
         given = field.default is not dataclasses.MISSING
         if key not in data and not given and field.default_factory is dataclasses.MISSING:

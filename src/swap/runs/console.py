@@ -16,6 +16,8 @@ from rich.text import Text
 from swap.runs.pace import Pace
 
 PLAIN_EVERY_S = 10.0
+WIDE, BESIDE = 100, 48
+"""Columns from which the families stand beside the other figures, and what they take there."""
 STOPPING = "stopping after this iteration, then saving; once more to stop at once"
 
 
@@ -106,13 +108,21 @@ class LiveBoard:
             wait = Text(f"{self.title}: building and compiling, the first iteration takes longest")
             return Group(wait, *self._notes())
         metrics = self.metrics
-        parts: list[RenderableType] = [head(self.title, self.pace, metrics, width)]
         families = family_table(metrics)
-        if families.row_count:
-            parts.append(families)
-        for group, values in grouped(metrics).items():
-            if group not in ("", "success", "frontier", "guard"):
-                parts.append(grid(group, values, width))
+        beside = width >= WIDE and families.row_count > 0
+        room = width - BESIDE if beside else width
+        groups: list[RenderableType] = [
+            grid(group, values, room)
+            for group, values in grouped(metrics).items()
+            if group not in ("", "success", "frontier", "guard")
+        ]
+        parts: list[RenderableType] = [head(self.title, self.pace, metrics, width)]
+        if beside:
+            both = Table.grid(padding=(0, 2, 0, 0))
+            both.add_row(families, Group(*groups))
+            parts.append(both)
+        else:
+            parts += [families, *groups] if families.row_count else groups
         if self.faults:
             told = ", ".join(f"{name} {n:,}" for name, n in self.faults.items())
             parts.append(Text(f"guards: {told}", style="yellow"))
@@ -145,8 +155,9 @@ def family_table(metrics: Mapping[str, float]) -> Table:
     groups = grouped(metrics)
     success, frontier = groups.get("success", {}), groups.get("frontier", {})
     table = Table(box=None, padding=(0, 2, 0, 0))
-    for column in ("family", "success", "frontier"):
-        table.add_column(column, justify="left" if column == "family" else "right", no_wrap=True)
+    table.add_column("family", no_wrap=True, max_width=24)
+    for column in ("success", "frontier"):
+        table.add_column(column, justify="right", no_wrap=True, min_width=len(column))
     for name in dict.fromkeys([*success, *frontier]):
         table.add_row(
             name,
