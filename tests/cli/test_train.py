@@ -64,11 +64,11 @@ def test_a_run_and_its_resumptions(tmp_path, capsys, monkeypatch):
 
 
 def test_killed_and_resumed_it_ends_as_if_nothing_had_been(tmp_path):
-    goal = ("--iterations", 800)
+    goal = ("--iterations", 300)
     whole, killed = tmp_path / "whole", tmp_path / "killed"
     assert swap(*TOY, *goal, "--out", whole).returncode == 0
-    words = (*TOY, *goal, "--save-minutes", 0, "--out", killed)
-    for count in (5, 150):
+    words = (*TOY, *goal, "--save-minutes", 0.003, "--out", killed)
+    for count in (5, 100):
         child = subprocess.Popen(command(*words), stdout=subprocess.DEVNULL)
         wait_for(killed, count)
         child.kill()
@@ -76,7 +76,7 @@ def test_killed_and_resumed_it_ends_as_if_nothing_had_been(tmp_path):
         words = ("train", "--device", "cpu", "--resume", killed)
     done = swap(*words)
     assert done.returncode == 0, done.stderr
-    assert "done: 800 iterations" in done.stdout
+    assert "done: 300 iterations" in done.stdout
     losses = [[row["fit/loss"] for row in read_metrics(run)] for run in (whole, killed)]
     assert losses[0] == losses[1]
 
@@ -101,14 +101,15 @@ def test_on_a_narrow_terminal_the_board_is_drawn_and_ctrl_c_works(tmp_path):
     run = tmp_path / "run"
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 30, 60, 0, 0))
+    take_terminal = "import fcntl, os, sys, termios; fcntl.ioctl(0, termios.TIOCSCTTY, 0); "
+    take_terminal += "os.execv(sys.argv[1], sys.argv[1:])"
     child = subprocess.Popen(
-        command(*TOY, "--out", run, "--minutes", 1),
+        [sys.executable, "-c", take_terminal, *command(*TOY, "--out", run, "--minutes", 1)],
         stdin=theirs,
         stdout=theirs,
         stderr=theirs,
         env={**os.environ, "TERM": "xterm"},
         start_new_session=True,
-        preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
     )
     os.close(theirs)
     wait_for(run, 3)

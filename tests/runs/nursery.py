@@ -34,15 +34,20 @@ def live(folder: Path, iterations: int | None = None, save_minutes: float = 0.0)
 
 
 def kill_one(folder: Path, chance: random.Random) -> None:
+    ready, begun = os.pipe()
     child = os.fork()
     if child == 0:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         try:
+            os.write(begun, b".")
             live(folder)
         except BaseException:
             traceback.print_exc()
         os._exit(1)
-    time.sleep(chance.uniform(0.001, 0.25))
+    os.read(ready, 1)  # a busy machine may be slow to fork
+    os.close(ready)
+    os.close(begun)
+    time.sleep(chance.uniform(0.0, 0.25))
     os.kill(child, signal.SIGKILL)
     _, status = os.waitpid(child, 0)
     assert os.WIFSIGNALED(status), "the run ended by itself"

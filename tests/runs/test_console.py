@@ -42,7 +42,7 @@ def drawn(width: int, show: bool = True) -> list[str]:
     return file.getvalue().splitlines()
 
 
-@pytest.mark.parametrize("width", [40, 60, 80, 200])
+@pytest.mark.parametrize("width", [32, 40, 60, 80, 200])
 def test_the_board_fits_and_tells_all(width):
     lines = drawn(width)
     assert max(map(len, lines)) <= width

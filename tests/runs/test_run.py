@@ -1,10 +1,10 @@
 """The loop: exact resumption, signals, goals, faults."""
 
 import dataclasses
+import functools
 import json
 import signal
 import threading
-import time
 
 import pytest
 import torch
@@ -123,26 +123,28 @@ def test_a_run_outside_the_main_thread_needs_no_signals(tmp_path):
 
 
 def test_minutes_are_kept_save_included(tmp_path, monkeypatch):
+    clock = [1000.0]
     iterate, save = Toy.iterate, checkpoint.save
 
     def slow_iterate(self):
-        time.sleep(0.4 if self.count == 0 else 0.02)  # the first one compiles
+        clock[0] += 40.0 if self.count == 0 else 2.0  # the first one compiles
         return iterate(self)
 
     def slow_save(*args, **kwargs):
-        time.sleep(0.1)
+        clock[0] += 10.0
         return save(*args, **kwargs)
 
     monkeypatch.setattr(Toy, "iterate", slow_iterate)
     monkeypatch.setattr(checkpoint, "save", slow_save)
-    began = time.monotonic()
-    outcome = toy_run(tmp_path, dataclasses.replace(QUICK, minutes=1.5 / 60))
-    assert time.monotonic() - began < 1.5
-    assert outcome.iteration > 10  # the long first iteration did not count as a usual one
+    monkeypatch.setattr(run_module, "Pace", functools.partial(Pace, now=lambda: clock[0]))
+    outcome = toy_run(tmp_path, dataclasses.replace(QUICK, minutes=2.0))
+    assert 100.0 < clock[0] - 1000.0 <= 120.0
+    # 10 s for the first save, 40 s, then 2 s each, while 2.4 + 2 x 10 s are left.
+    assert outcome.iteration == 1 + 25
     assert load(tmp_path).iteration == outcome.iteration
     # The goal is a total over sittings: nothing is left of it.
-    again = toy_run(tmp_path, dataclasses.replace(QUICK, minutes=1.0 / 60), resume=load(tmp_path))
-    assert again.iteration == outcome.iteration
+    spent = dataclasses.replace(QUICK, minutes=1.5)
+    assert toy_run(tmp_path, spent, resume=load(tmp_path)).iteration == outcome.iteration
 
 
 def test_pace_on_a_clock_of_its_own():

@@ -108,7 +108,7 @@ class LiveBoard:
             wait = Text(f"{self.title}: building and compiling, the first iteration takes longest")
             return Group(wait, *self._notes())
         metrics = self.metrics
-        families = family_table(metrics)
+        families = family_table(metrics, width)
         beside = width >= WIDE and families.row_count > 0
         room = width - BESIDE if beside else width
         groups: list[RenderableType] = [
@@ -150,14 +150,15 @@ def head(title: str, pace: Pace, metrics: Mapping[str, float], width: int) -> Re
     return Group(top, Text(where))
 
 
-def family_table(metrics: Mapping[str, float]) -> Table:
+def family_table(metrics: Mapping[str, float], width: int) -> Table:
     """Success and frontier, a row a family."""
     groups = grouped(metrics)
     success, frontier = groups.get("success", {}), groups.get("frontier", {})
     table = Table(box=None, padding=(0, 2, 0, 0))
-    table.add_column("family", no_wrap=True, max_width=24)
+    # The figures keep their place: what is cut on a narrow terminal is the names.
+    table.add_column("family", no_wrap=True, max_width=max(min(width - 21, 24), 4))
     for column in ("success", "frontier"):
-        table.add_column(column, justify="right", no_wrap=True, min_width=len(column))
+        table.add_column(column, justify="right", no_wrap=True)
     for name in dict.fromkeys([*success, *frontier]):
         table.add_row(
             name,
