@@ -40,7 +40,7 @@ class Board(Protocol):
 
 def board(title: str) -> Board:
     """The board that suits where the output goes."""
-    console = Console(highlight=False, soft_wrap=True)
+    console = Console(highlight=False)
     return LiveBoard(title, console) if console.is_terminal else PlainBoard()
 
 
@@ -86,7 +86,7 @@ class LiveBoard:
         )
 
     def say(self, line: str) -> None:
-        self.console.print(Text(line))
+        self.console.print(Text(line), soft_wrap=True)  # a path stays in one piece
 
     def show(self, pace: Pace, metrics: Mapping[str, float], faults: Mapping[str, int]) -> None:
         self.pace, self.faults = pace, dict(faults)
