@@ -10,7 +10,10 @@ from pathlib import Path
 
 from swap.cli.show import Report, show, writable
 
-NEEDED = (*("mujoco", "mujoco-warp", "numpy", "pillow", "rich", "torch", "tyro", "warp-lang"),)
+NEEDED = (
+    *("imageio-ffmpeg", "mujoco", "mujoco-warp", "numpy", "pillow", "rich", "safetensors"),
+    *("tensorboard", "torch", "tyro", "warp-lang"),
+)
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,8 @@
 """`swap COMMAND [options]`: finds the command's file, parses its options, runs it.
 
 Each command is a file in this folder with a frozen dataclass `Args` (its docstring is the help)
-and `run(args) -> int`, the exit code. Nothing heavy is imported before the command is known.
+and `run(args) -> int`, the exit code; it may bring its own `parse(options)`.
+Nothing heavy is imported before the command is known.
 """
 
 import contextlib
@@ -9,7 +10,7 @@ import importlib
 import io
 import re
 import sys
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import swap
 from swap.errors import UserError, unknown
@@ -20,6 +21,7 @@ COMMANDS = {
     "mirror": "how every quantity of a robot changes when left and right trade places",
     "robots": "the known robots with their mass, sizes, limits and motors",
     "courses": "the obstacle families, as a table or as a gallery of pictures",
+    "train": "train a preset: progress, checkpoints, metrics; Ctrl-C saves, --resume goes on",
     "check nn": "mirror every network layer and report the error, which must be exactly zero",
     "check sim": "mirror whole scenes in both engines and compare; compare the engines",
     "bench nn": "time the equivariant layers against dense ones",
@@ -54,6 +56,8 @@ def dispatch(argv: list[str]) -> int:
         return 0
     name, options = find(argv)
     module = importlib.import_module(f"swap.cli.{name.replace(' ', '_')}")
+    if hasattr(module, "parse"):  # options that depend on one another
+        return int(module.run(module.parse(options)))
     return int(module.run(parse(module.Args, f"swap {name}", options)))
 
 
@@ -81,14 +85,22 @@ def find(argv: list[str]) -> tuple[str, list[str]]:
     raise unknown("command", argv[0], COMMANDS)
 
 
-def parse(args: type[T], prog: str, options: list[str]) -> T:
+def parse(
+    args: type[T],
+    prog: str,
+    options: list[str],
+    default: T | None = None,
+    description: str | None = None,
+) -> T:
     """Options -> the command's dataclass; a mistake becomes one line."""
     import tyro
 
     complaint = io.StringIO()
     try:
         with contextlib.redirect_stderr(complaint):
-            return tyro.cli(args, prog=prog, args=options)
+            start: Any = {} if default is None else {"default": default}
+            parsed: T = tyro.cli(args, prog=prog, args=options, description=description, **start)
+            return parsed
     except SystemExit as stop:
         if stop.code in (0, None):  # --help
             raise

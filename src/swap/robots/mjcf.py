@@ -117,7 +117,10 @@ def _add_leg(spec: mujoco.MjSpec, trunk: mujoco.MjsBody, leg: Leg) -> None:
     thigh, shank = (spec.body(f"{leg.name}_{part}") for part in ("hip", "knee"))
     origin, knee, foot = (0.0, 0.0, 0.0), (0.0, 0.0, -leg.thigh), (0.0, 0.0, -leg.shank)
     _add_shape(thigh, f"{leg.name}_thigh", Capsule(origin, knee, leg.thigh_radius))
-    _add_shape(shank, f"{leg.name}_shank", Capsule(origin, foot, leg.shank_radius))
+    # The shank ends above the foot: a foot that sinks into soft contact must not count as a shank
+    # that has hit something.
+    shin = (0.0, 0.0, -(leg.shank - 2 * leg.foot_radius))
+    _add_shape(shank, f"{leg.name}_shank", Capsule(origin, shin, leg.shank_radius))
     _add_shape(shank, f"{leg.name}_foot", Capsule(foot, foot, leg.foot_radius))
 
 

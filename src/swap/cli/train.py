@@ -1,0 +1,167 @@
+"""`swap train`: a preset with its options, or a run to go on with, in; a trained run folder out."""
+
+import dataclasses
+import sys
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated
+
+import tyro
+
+from swap.cli.device import chosen
+from swap.cli.main import parse as parse_options
+from swap.errors import UserError
+from swap.runs import Checkpoint, TrainCfg, from_json, load, seed_everything, to_json, train
+from swap.runs.checkpoint import FOLDER, LATEST, numbered
+from swap.runs.config import changes
+from swap.runs.console import clock, short
+from swap.runs.presets import find, listed
+
+HOME = Path("out/train")
+"""Where runs go that are given no folder, and where a bare --resume looks."""
+
+
+@dataclass(frozen=True)
+class Args:
+    """Train a robot; every option of the preset can be set here. Ctrl-C saves and ends."""
+
+    cfg: Annotated[TrainCfg, tyro.conf.arg(name="")] = field(default_factory=TrainCfg)
+    preset: str | None = None
+    """What to train; an unknown name lists what there is."""
+    out: Path | None = None
+    """Folder of the run; by default a new one in out/train."""
+    resume: Path | None = None
+    """Go on with the run in this folder; without a folder, with the newest one in out/train."""
+    device: str = "auto"
+    """cpu, cuda, or auto."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """All that is known before anything is built."""
+
+    preset: str
+    cfg: TrainCfg
+    folder: Path
+    device: str
+    started_s: float
+    resume: Checkpoint | None
+
+
+def parse(options: list[str]) -> Plan:
+    """Which preset comes first; it says which other options there are."""
+    started_s = time.monotonic()
+    options = name_resumed(options)
+    resumed, name = given(options, "--resume"), given(options, "--preset")
+    checkpoint = load(Path(resumed)) if resumed else None
+    if checkpoint:
+        name, stored = remembered(checkpoint, name)
+        no_goal = dataclasses.replace(stored.run, minutes=None, iterations=None)
+        default = dataclasses.replace(stored, run=no_goal)
+    else:
+        default = find(name) if name else TrainCfg()
+    about = f"{Args.__doc__} Presets: {', '.join(listed()) or 'none yet'}."
+    start = Args(cfg=default)
+    args = parse_options(Args, "swap train", options, default=start, description=about)
+    if name is None:
+        raise UserError(f"swap train needs --preset NAME; known: {', '.join(listed()) or 'none'}")
+    device = chosen(args.device)
+    if checkpoint is None:
+        folder = args.out or HOME / f"{name}-{time.strftime('%Y%m%d-%H%M%S')}"
+        if numbered(folder / FOLDER):
+            raise UserError(
+                f"'{folder}' already holds a run; go on with it by --resume {folder}, "
+                "or give another --out"
+            )
+        return Plan(name, args.cfg, folder, device, started_s, None)
+    folder = checkpoint.path.parent.parent
+    if args.out is not None and args.out.resolve() != folder.resolve():
+        raise UserError("a resumed run goes on in its own folder; leave --out away")
+    if args.cfg.seed != stored.seed:
+        raise UserError(f"a resumed run keeps its seed, {stored.seed}; leave --seed away")
+    for line in changes(to_json(default), to_json(args.cfg)):
+        if line.split()[0] not in ("run.minutes", "run.iterations"):
+            print(f"changed: {line}")
+    cfg = extended(args.cfg, stored, checkpoint)
+    return Plan(name, cfg, folder, device, started_s, checkpoint)
+
+
+def run(plan: Plan) -> int:
+    seed_everything(plan.cfg.seed)
+    at = f"from iteration {plan.resume.iteration}, " if plan.resume else ""
+    print(
+        f"{plan.preset} on {plan.device}: {at}seed {plan.cfg.seed}, into {plan.folder}", flush=True
+    )
+    outcome = train(
+        plan.cfg.build(plan.device),
+        plan.folder,
+        plan.cfg.run,
+        config={"preset": plan.preset, "cfg": to_json(plan.cfg)},
+        resume=plan.resume,
+        started_s=plan.started_s,
+    )
+    again = f"swap train --resume {plan.folder}"
+    if outcome.fault:
+        print(f"swap: {outcome.fault}", file=sys.stderr)
+        return 1
+    kept = outcome.saved.name if outcome.saved else "nothing"
+    steps = f"{short(outcome.metrics.get('steps', 0))} steps, " if outcome.metrics else ""
+    told = f"{outcome.iteration} iterations, {steps}{clock(outcome.elapsed_s)}; saved {kept}"
+    if outcome.interrupted:
+        print(f"stopped: {told}; go on with: {again}")
+    elif not outcome.metrics and plan.resume:
+        print(f"nothing left to do: {told}; give --minutes or --iterations for more: {again}")
+    else:
+        print(f"done: {told} in {plan.folder}")
+    return 0
+
+
+def remembered(checkpoint: Checkpoint, preset: str | None) -> tuple[str, TrainCfg]:
+    """The preset's name and the config that a checkpoint was made with."""
+    name = checkpoint.config.get("preset")
+    if name is None or "cfg" not in checkpoint.config:
+        raise UserError(f"'{checkpoint.path}' was not made by swap train; it cannot be resumed")
+    if preset not in (None, name):
+        raise UserError(f"that run is of preset '{name}', not '{preset}'; leave --preset away")
+    return name, from_json(type(find(name)), checkpoint.config["cfg"])
+
+
+def extended(cfg: TrainCfg, stored: TrainCfg, checkpoint: Checkpoint) -> TrainCfg:
+    """Goals are totals: what is given on resuming is added; if nothing is, the old ones stand."""
+    goal = cfg.run
+    if goal.minutes is None and goal.iterations is None:
+        minutes, iterations = stored.run.minutes, stored.run.iterations
+    else:
+        spent = checkpoint.numbers["run"]["elapsed_s"] / 60.0
+        minutes = None if goal.minutes is None else spent + goal.minutes
+        iterations = None if goal.iterations is None else checkpoint.iteration + goal.iterations
+    return dataclasses.replace(
+        cfg, run=dataclasses.replace(goal, minutes=minutes, iterations=iterations)
+    )
+
+
+def name_resumed(options: list[str]) -> list[str]:
+    """A bare `--resume` gets the folder it means: that of --out, or of the newest run."""
+    if "--resume" not in options:
+        return options
+    at = options.index("--resume") + 1
+    if at < len(options) and not options[at].startswith("-"):
+        return options
+    out = given(options, "--out")
+    if out is None:
+        runs = sorted(HOME.glob(f"*/{FOLDER}/{LATEST}"), key=lambda file: file.stat().st_mtime)
+        if not runs:
+            raise UserError(f"no run in {HOME} to resume; name its folder: --resume FOLDER")
+        out = str(runs[-1].parent.parent)
+    return [*options[:at], out, *options[at:]]
+
+
+def given(options: list[str], flag: str) -> str | None:
+    """The value of a flag before the options are parsed."""
+    for i, word in enumerate(options):
+        if word == flag:
+            return options[i + 1] if i + 1 < len(options) else None
+        if word.startswith(f"{flag}="):
+            return word.partition("=")[2]
+    return None

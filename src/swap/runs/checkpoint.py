@@ -1,0 +1,180 @@
+"""Checkpoints of a run: tensors, numbers and config in, a numbered folder out; and the way back.
+
+A checkpoint is written beside its place, seen through to the disk and renamed into `000123/`; the
+file `latest` moves last. Whenever the power goes, `latest` names a whole checkpoint. Reading checks
+every hash, and what is damaged is named and passed over for the one before.
+"""
+
+import contextlib
+import re
+import shutil
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from torch import Tensor
+
+from swap.errors import UserError
+from swap.runs.shards import DamagedError, read_folder, replace_file, sync_folder, write_folder
+
+Say = Callable[[str], None]
+FOLDER, LATEST, MILESTONE = "checkpoints", "latest", "milestone"
+NAME = re.compile(r"[0-9]{6,}")
+
+
+class SaveError(Exception):
+    """One line: why, and which checkpoint still stands."""
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """What a run needs to go on as if it had never stopped."""
+
+    path: Path
+    iteration: int
+    tensors: dict[str, Tensor]
+    numbers: dict[str, Any]
+    config: dict[str, Any]
+
+
+def save(
+    run: Path,
+    iteration: int,
+    tensors: Mapping[str, Tensor],
+    numbers: Mapping[str, Any],
+    config: Mapping[str, Any],
+    *,
+    keep: int = 3,
+    milestone: bool = False,
+    shard_mib: float = 14.0,
+) -> Path:
+    """Write `run/checkpoints/000123/`; then keep the last few and the milestones.
+
+    A failure leaves the checkpoints that were there and is raised as SaveError, in one line.
+    """
+    home = run / FOLDER
+    place = home / f"{iteration:06d}"
+    fresh = home / f".saving-{place.name}"
+    facts = {"iteration": iteration, "config": dict(config), "numbers": dict(numbers)}
+    try:
+        home.mkdir(parents=True, exist_ok=True)
+        sweep(home)
+        fresh.mkdir()
+        if milestone:
+            (fresh / MILESTONE).touch()
+        write_folder(fresh, tensors, facts, shard_mib)
+        retire(place)
+        fresh.rename(place)
+        sync_folder(home)
+        replace_file(home / LATEST, f"{place.name}\n".encode())
+    except OSError as error:
+        shutil.rmtree(fresh, ignore_errors=True)
+        standing, why = pointed(home), error.strerror or error
+        if standing == place:  # only the very last step failed
+            raise SaveError(
+                f"checkpoint {place.name} may not outlive a power cut ({why})"
+            ) from error
+        left = f"{standing.name} still stands" if standing else "there is none before it"
+        raise SaveError(f"checkpoint {place.name} is NOT saved ({why}); {left}") from error
+    prune(home, iteration, keep)
+    return place
+
+
+def load(run: Path, say: Say = print) -> Checkpoint:
+    """The latest checkpoint of a run, or the newest one before it that is whole.
+
+    `run` may also be one checkpoint's own folder; then only that one will do.
+    """
+    if is_checkpoint(run) and run.parent.name == FOLDER:
+        try:
+            return read(run)
+        except DamagedError as fault:
+            raise UserError(f"checkpoint {run.name} is refused: {fault}") from None
+    home = run / FOLDER
+    refused = ""
+    for place in candidates(home, say):
+        try:
+            found = read(place)
+        except DamagedError as fault:
+            refused = f"checkpoint {place.name} is refused: {fault}"
+            say(refused)
+            continue
+        if refused:
+            say(f"using checkpoint {place.name} instead")
+        return found
+    if refused:
+        raise UserError(f"no checkpoint in '{run}' is whole; the last: {refused}")
+    raise UserError(f"no checkpoint in '{run}'; name the folder of a run")
+
+
+def read(place: Path) -> Checkpoint:
+    """One checkpoint; DamagedError if a byte is not what was written."""
+    tensors, manifest = read_folder(place)
+    if manifest["iteration"] != int(place.name):
+        raise DamagedError(f"{place.name} holds iteration {manifest['iteration']}: it was renamed")
+    return Checkpoint(
+        place, manifest["iteration"], tensors, manifest["numbers"], manifest["config"]
+    )
+
+
+def candidates(home: Path, say: Say) -> list[Path]:
+    """Where `latest` points, then what is older, newest first; then what is newer."""
+    places = sorted(numbered(home).items(), reverse=True)
+    target = pointed(home)
+    if target is None:
+        if places:
+            say(f"the file '{LATEST}' is missing or damaged; trying the newest checkpoint")
+        return [place for _, place in places]
+    # Newer than `latest`: renamed in the moment of a crash. Whole, if its seals say so.
+    latest = int(target.name)
+    older = [place for n, place in places if n < latest]
+    newer = [place for n, place in places if n > latest]
+    return [target, *older, *newer]
+
+
+def pointed(home: Path) -> Path | None:
+    """The checkpoint that `latest` names, if it names one that is there."""
+    try:
+        name = (home / LATEST).read_text().strip()
+    except (OSError, UnicodeDecodeError):
+        return None
+    place = home / name
+    return place if NAME.fullmatch(name) and place.is_dir() else None
+
+
+def prune(home: Path, newest: int, keep: int) -> None:
+    """Drop all but the last `keep` and the milestones; what cannot be dropped may stay."""
+    places = sorted(numbered(home).items())
+    # A run that resumed from an older checkpoint has abandoned the newer ones.
+    ahead = [place for n, place in places if n > newest]
+    behind = [place for n, place in places if n <= newest]
+    old = [place for place in behind[:-keep] if not (place / MILESTONE).exists()]
+    for place in ahead + old:
+        with contextlib.suppress(OSError):
+            retire(place)
+
+
+def retire(place: Path) -> None:
+    """Out of sight first, then deleted: a crash leaves no half checkpoint under a number."""
+    if place.exists():
+        gone = place.with_name(f".gone-{place.name}")
+        shutil.rmtree(gone, ignore_errors=True)
+        place.rename(gone)
+        shutil.rmtree(gone, ignore_errors=True)
+
+
+def sweep(home: Path) -> None:
+    """What a crash left half written or half deleted."""
+    for left in [*home.glob(".saving-*"), *home.glob(".gone-*")]:
+        shutil.rmtree(left, ignore_errors=True)
+
+
+def numbered(home: Path) -> dict[int, Path]:
+    """Every folder that bears a checkpoint's number."""
+    found = home.iterdir() if home.is_dir() else ()
+    return {int(place.name): place for place in found if is_checkpoint(place)}
+
+
+def is_checkpoint(place: Path) -> bool:
+    return bool(NAME.fullmatch(place.name)) and place.is_dir()

@@ -1,0 +1,126 @@
+"""Frozen dataclasses <-> JSON: a config in, plain data out, and back with every key checked.
+
+Nested dataclasses, tuples, lists, dicts, Literals, paths and None are known. A key or a value that
+does not fit is refused with its full name before anything is built.
+"""
+
+import dataclasses
+import types
+import typing
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Literal, TypeVar
+
+from swap.errors import UserError, unknown
+
+T = TypeVar("T")
+
+
+def to_json(value: Any) -> Any:
+    """A dataclass or any part of one -> what JSON can hold."""
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {f.name: to_json(getattr(value, f.name)) for f in init_fields(type(value))}
+    if isinstance(value, Mapping):
+        return {key: to_json(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [to_json(item) for item in value]
+    return str(value) if isinstance(value, Path) else value
+
+
+def from_json(cls: type[T], data: Any, where: str = "") -> T:
+    """The dataclass that `to_json` was given; missing keys take their defaults."""
+    if not isinstance(data, Mapping):
+        raise _misfit(where or cls.__name__, f"a table of {cls.__name__}", data)
+    hints = typing.get_type_hints(cls)
+    known = {f.name: f for f in init_fields(cls)}
+    for key in data:
+        if key not in known:
+            raise unknown(f"{where or 'config'} key", key, known)
+    for key, field in known.items():
+        given = field.default is not dataclasses.MISSING
+        if key not in data and not given and field.default_factory is dataclasses.MISSING:
+            raise UserError(f"config key '{_join(where, key)}' is missing")
+    values = {key: _fit(hints[key], item, _join(where, key)) for key, item in data.items()}
+    return cls(**values)
+
+
+def changes(old: Any, new: Any, where: str = "") -> list[str]:
+    """What differs between two configs, as `ppo.lr 0.001 -> 0.0003`."""
+    if isinstance(old, Mapping) and isinstance(new, Mapping):
+        keys = dict.fromkeys([*old, *new])
+        return [
+            line for key in keys for line in changes(old.get(key), new.get(key), _join(where, key))
+        ]
+    return [] if old == new else [f"{where} {old} -> {new}"]
+
+
+def init_fields(cls: Any) -> list[dataclasses.Field[Any]]:
+    return [f for f in dataclasses.fields(cls) if f.init]
+
+
+def _fit(hint: Any, value: Any, where: str) -> Any:
+    """The value as its type says, or one line that says why not."""
+    origin, args = typing.get_origin(hint), typing.get_args(hint)
+    if origin in (typing.Union, types.UnionType):
+        return _one_of(args, value, where)
+    if origin is Literal:
+        if value in args and any(type(value) is type(arg) for arg in args if arg == value):
+            return value
+        if isinstance(value, str):
+            raise unknown(where, value, [str(arg) for arg in args])
+        raise _misfit(where, " or ".join(map(repr, args)), value)
+    if dataclasses.is_dataclass(hint) and isinstance(hint, type):
+        return from_json(hint, value, where)
+    if origin is tuple or origin is list:
+        return _sequence(origin, args, value, where)
+    if origin is dict:
+        if not isinstance(value, Mapping):
+            raise _misfit(where, "a table", value)
+        return {key: _fit(args[1], item, _join(where, key)) for key, item in value.items()}
+    if hint is Any:
+        return value
+    if hint is Path and isinstance(value, str):
+        return Path(value)
+    if hint is float and type(value) is int:
+        return float(value)
+    kind = type(None) if hint is None else hint
+    if type(value) is kind:  # not isinstance: True is no integer here
+        return value
+    raise _misfit(where, getattr(kind, "__name__", str(kind)), value)
+
+
+def _one_of(hints: tuple[Any, ...], value: Any, where: str) -> Any:
+    if value is None and type(None) in hints:
+        return None
+    rest = [hint for hint in hints if hint is not type(None)]
+    if len(rest) == 1:  # the error then names what is wrong inside, not just that it is
+        return _fit(rest[0], value, where)
+    for hint in sorted(rest, key=lambda hint: hint is not type(value)):
+        try:
+            return _fit(hint, value, where)
+        except UserError:
+            continue
+    raise _misfit(where, " or ".join(getattr(h, "__name__", str(h)) for h in rest), value)
+
+
+def _sequence(origin: Any, args: tuple[Any, ...], value: Any, where: str) -> Any:
+    if not isinstance(value, list | tuple):
+        raise _misfit(where, "a list", value)
+    if origin is tuple and (len(args) != 2 or args[1] is not Ellipsis):
+        if len(value) != len(args):
+            raise _misfit(where, f"a list of {len(args)}", value)
+        hints = list(args)
+    else:
+        hints = [args[0]] * len(value)
+    return origin(
+        _fit(hint, item, f"{where}[{i}]")
+        for i, (hint, item) in enumerate(zip(hints, value, strict=True))
+    )
+
+
+def _join(where: str, key: str) -> str:
+    return f"{where}.{key}" if where else str(key)
+
+
+def _misfit(where: str, wanted: str, value: Any) -> UserError:
+    return UserError(f"config key '{where}' must be {wanted}, not {value!r}")

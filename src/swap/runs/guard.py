@@ -1,0 +1,132 @@
+"""Watches the metrics: a fault in, its name and the evidence out, and a verdict: go on or stop."""
+
+import math
+import re
+import shutil
+from collections import Counter, deque
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+from torch import Tensor
+
+from swap.errors import UserError
+from swap.runs.checkpoint import Say
+from swap.runs.shards import write_folder
+from swap.runs.trainee import Trainee
+
+FOLDER, PREFIX = "evidence", "guard/"
+
+
+@dataclass(frozen=True)
+class GuardCfg:
+    """How much may go wrong before a run stops."""
+
+    strikes: int = 3
+    """Iterations in a row with a metric that is not finite, then the run stops."""
+    share: float = 1e-3
+    """Contained faults (guard/...) per control step, over the window, above which it stops."""
+    window: int = 100
+    """Iterations over which contained faults are counted."""
+    evidence: int = 5
+    """Copies of the state to keep, one for each kind of fault."""
+
+    def __post_init__(self) -> None:
+        if self.strikes < 1 or self.window < 1 or self.evidence < 0 or self.share < 0:
+            raise UserError(
+                f"guard: strikes={self.strikes}, window={self.window} must be 1 or more, "
+                f"evidence={self.evidence}, share={self.share} 0 or more"
+            )
+
+
+class Guard:
+    """One for a run; `check` after every iteration."""
+
+    def __init__(self, cfg: GuardCfg, run: Path, say: Say, shard_mib: float = 14.0) -> None:
+        self.cfg, self.folder, self.say, self.shard_mib = cfg, run / FOLDER, say, shard_mib
+        self.totals: Counter[str] = Counter()
+        self.strikes = 0
+        self.seen: set[str] = set()
+        self.recent: deque[tuple[int, float]] = deque(maxlen=cfg.window)  # faults, steps
+        self.steps = math.nan
+
+    def check(self, iteration: int, metrics: Mapping[str, float], trainee: Trainee) -> str | None:
+        """None to go on, or the line to stop with."""
+        broken = [name for name, value in metrics.items() if not math.isfinite(value)]
+        counted = {
+            name: int(value)
+            for name, value in metrics.items()
+            if name.startswith(PREFIX) and math.isfinite(value) and value > 0
+        }
+        self.totals.update({name.removeprefix(PREFIX): n for name, n in counted.items()})
+        told = {name: f"{name} is {metrics[name]}" for name in broken}
+        told |= {name: f"{name} counts {n}" for name, n in counted.items()}
+        for culprit in [name for name in told if name not in self.seen]:
+            self.seen.add(culprit)
+            kept = self._keep(iteration, culprit, metrics, trainee)
+            self.say(f"iteration {iteration}: {told[culprit]}{kept}")
+        self.strikes = self.strikes + 1 if broken else 0
+        if self.strikes >= self.cfg.strikes:
+            return (
+                f"stopped at iteration {iteration}: {', '.join(told[name] for name in broken[:3])} "
+                f"for {self.strikes} iterations; evidence in {self.folder}"
+            )
+        return self._too_many(iteration, metrics.get("steps", math.nan), sum(counted.values()))
+
+    def _too_many(self, iteration: int, steps: float, faults: int) -> str | None:
+        fresh, self.steps = steps - self.steps, steps
+        if not math.isfinite(fresh):  # the first iteration, or a trainee that counts no steps
+            return None
+        self.recent.append((faults, fresh))
+        all_faults = sum(f for f, _ in self.recent)
+        all_steps = sum(s for _, s in self.recent)
+        if len(self.recent) < self.cfg.window or all_faults <= self.cfg.share * all_steps:
+            return None
+        worst = ", ".join(f"{name} {n}" for name, n in self.totals.most_common(3))
+        return (
+            f"stopped at iteration {iteration}: {all_faults} faults in {all_steps:.0f} steps are "
+            f"too many (most: {worst}); evidence in {self.folder}"
+        )
+
+    def _keep(
+        self, iteration: int, culprit: str, metrics: Mapping[str, float], trainee: Trainee
+    ) -> str:
+        """Save what there is to look into; gives the end of the line."""
+        tensors = trainee.tensors()
+        nan = not_finite(tensors)
+        tail = f"; not finite: {', '.join(nan[:4])}{' ...' * (len(nan) > 4)}" if nan else ""
+        place = self.folder / f"{iteration:06d}-{re.sub('[^A-Za-z0-9_.-]', '_', culprit)}"
+        if place.exists() or len(self.seen) > self.cfg.evidence:
+            return tail
+        facts = {
+            "iteration": iteration,
+            "culprit": culprit,
+            "not_finite": nan,
+            # As text, since strict JSON has no NaN and this file is for reading.
+            "metrics": {name: repr(float(value)) for name, value in metrics.items()},
+            "numbers": trainee.numbers(),
+        }
+        try:
+            place.mkdir(parents=True)
+            write_folder(place, tensors, facts, self.shard_mib)
+        except OSError as error:
+            shutil.rmtree(place, ignore_errors=True)
+            return f"{tail}; no evidence kept ({error.strerror or error})"
+        return f"{tail}; evidence in {place}"
+
+
+def not_finite(tensors: Mapping[str, Tensor]) -> list[str]:
+    """The names of tensors with a NaN or an infinity in them."""
+    return [
+        name
+        for name, x in tensors.items()
+        if x.is_floating_point() and not bool(torch.isfinite(x).all())
+    ]
+
+
+def has_nan(tensors: Mapping[str, Tensor]) -> list[str]:
+    """The same for NaN alone: an infinity can be meant, as the best of none."""
+    return [
+        name for name, x in tensors.items() if x.is_floating_point() and bool(torch.isnan(x).any())
+    ]

@@ -1,0 +1,103 @@
+"""Metrics of a run: one mapping an iteration in, `metrics.jsonl` and TensorBoard events out.
+
+A resumed run goes on in the same file: lines after the checkpoint belong to work that was lost and
+are dropped, so that every iteration is there once.
+"""
+
+import contextlib
+import json
+import math
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Any
+
+from swap.runs.checkpoint import Say
+from swap.runs.shards import replace_file
+
+FILE, BOARD = "metrics.jsonl", "tensorboard"
+
+
+class Metrics:
+    """The two files of one run, open while it runs; a full disk costs lines, not the run."""
+
+    def __init__(
+        self, run: Path, after: int = 0, say: Say = print, *, tensorboard: bool = True
+    ) -> None:
+        self.say, self.complained = say, False
+        path = run / FILE
+        if path.exists():
+            rewind(path, after)
+        self.file: IO[str] = path.open("a")
+        self.board: Any = None
+        if tensorboard:
+            from torch.utils.tensorboard import SummaryWriter
+
+            # purge_step hides the events of lost work, as the cut does in the other file.
+            self.board = SummaryWriter(str(run / BOARD), purge_step=after + 1, flush_secs=20)
+
+    def write(self, iteration: int, wall_s: float, metrics: Mapping[str, float]) -> None:
+        """One line, out of our hands when this returns."""
+        line = {"iteration": iteration, "wall_s": round(wall_s, 3)}
+        # null for what is not finite: strict JSON has no NaN. The guard keeps the evidence.
+        values = {k: float(v) if math.isfinite(v) else None for k, v in metrics.items()}
+        with self._complaining():
+            self.file.write(json.dumps(line | values) + "\n")
+            self.file.flush()
+        if self.board is not None:
+            with self._complaining():
+                for name, value in metrics.items():
+                    self.board.add_scalar(name, value, iteration)
+
+    def sync(self) -> None:
+        """To the disk, before a checkpoint that counts on these lines."""
+        with self._complaining():
+            self.file.flush()
+            os.fsync(self.file.fileno())
+
+    def __enter__(self) -> "Metrics":
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        with self._complaining():
+            self.file.close()
+        if self.board is not None:
+            with self._complaining():
+                self.board.close()
+
+    @contextlib.contextmanager
+    def _complaining(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            if not self.complained:
+                self.say(f"metrics are NOT written ({error.strerror or error}); the run goes on")
+            self.complained = True
+
+
+def rewind(path: Path, after: int) -> None:
+    """Keep the lines of iterations 1 to `after`, each once, and drop what a crash cut short."""
+    kept: dict[int, bytes] = {}
+    for line in path.read_bytes().splitlines(keepends=True):
+        try:
+            iteration = json.loads(line)["iteration"]
+        except (ValueError, KeyError, TypeError):
+            continue
+        if line.endswith(b"\n") and iteration <= after:
+            kept[iteration] = line
+    replace_file(path, b"".join(kept.values()))
+
+
+def read_metrics(run: Path) -> list[dict[str, Any]]:
+    """Every whole line of a run's metrics, for plots and tests."""
+    rows = []
+    for line in (run / FILE).read_text().splitlines():
+        with contextlib.suppress(ValueError):
+            rows.append(json.loads(line))
+    return rows

@@ -1,0 +1,255 @@
+"""The run: a trainee and a folder in; iterations, checkpoints, metrics and a clean end out."""
+
+import contextlib
+import fcntl
+import math
+import signal
+import threading
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+from torch import Tensor
+
+from swap.errors import UserError
+from swap.runs import checkpoint, console
+from swap.runs.checkpoint import Checkpoint, SaveError, Say
+from swap.runs.guard import Guard, GuardCfg, has_nan
+from swap.runs.metrics import Metrics
+from swap.runs.pace import Pace
+from swap.runs.seeding import restore_rng, rng_tensors
+from swap.runs.trainee import Trainee
+
+RNG, RUN = "run/rng/", "run"
+"""What the run itself keeps in a checkpoint, beside the trainee's tensors and numbers."""
+
+
+@dataclass(frozen=True)
+class RunCfg:
+    """How long a run takes and what it leaves behind; without a goal it runs until Ctrl-C."""
+
+    minutes: float | None = None
+    """Wall minutes, compiling and the last save included; with --resume: so many more."""
+    iterations: int | None = None
+    """Iterations; with --resume: so many more."""
+    save_minutes: float = 2.0
+    """Minutes between checkpoints."""
+    keep: int = 3
+    """Checkpoints to keep."""
+    milestone_minutes: float | None = None
+    """Keep one checkpoint for good every so many minutes."""
+    shard_mib: float = 14.0
+    """Largest file of a checkpoint, MiB."""
+    tensorboard: bool = True
+    """Write TensorBoard events beside metrics.jsonl."""
+    guard: GuardCfg = field(default_factory=GuardCfg)
+
+    def __post_init__(self) -> None:
+        for name in ("minutes", "save_minutes", "milestone_minutes", "shard_mib"):
+            value = getattr(self, name)
+            if value is not None and not (value >= 0 and math.isfinite(value)):
+                raise UserError(f"{name}={value} must be 0 or more")
+        if self.iterations is not None and self.iterations < 0:
+            raise UserError(f"iterations={self.iterations} must be 0 or more")
+        if self.keep < 1:
+            raise UserError(f"keep={self.keep} leaves no checkpoint; use 1 or more, 3 is usual")
+        if self.shard_mib <= 0:
+            raise UserError(f"shard_mib={self.shard_mib} holds nothing; use 14")
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a run ended. `fault` is None after a clean end."""
+
+    iteration: int
+    elapsed_s: float
+    metrics: Mapping[str, float]
+    saved: Path | None
+    interrupted: bool
+    fault: str | None
+
+
+def train(
+    trainee: Trainee,
+    folder: Path,
+    cfg: RunCfg,
+    *,
+    config: Mapping[str, Any] | None = None,
+    resume: Checkpoint | None = None,
+    started_s: float | None = None,
+    board: console.Board | None = None,
+) -> Outcome:
+    """Iterate until a goal of `cfg` is reached, or a signal or the guard says stop.
+
+    `config` goes into every checkpoint. `started_s` (time.monotonic) is when the clock began to
+    run: the time to build the trainee counts. The goals are totals over all sittings of a run.
+    """
+    board = board or console.board(folder.name)
+    with locked(folder), board, Interrupt(board) as interrupt:
+        if resume is None and checkpoint.numbered(folder / checkpoint.FOLDER):
+            raise UserError(f"'{folder}' already holds a run; resume it, or name another folder")
+        iteration, spent_s = restore(trainee, resume) if resume else (0, 0.0)
+        pace = Pace(
+            cfg.minutes,
+            cfg.iterations,
+            spent_s=spent_s,
+            iteration=iteration,
+            started_s=started_s,
+        )
+        keeper = Keeper(trainee, folder, cfg, config or {}, pace, board.say)
+        if resume:
+            keeper.saved = resume.path
+        else:  # before any work: a folder that cannot be written is told now, not after an hour
+            keeper.save(first=True)
+        guard = Guard(cfg.guard, folder, board.say, cfg.shard_mib)
+        metrics: Mapping[str, float] = {}
+        fault: str | None = None
+        with Metrics(folder, iteration, board.say, tensorboard=cfg.tensorboard) as log:
+            while not (pace.over or interrupt.asked or fault):
+                metrics = trainee.iterate()
+                iteration += 1
+                pace.tick(iteration, metrics.get("steps", 0.0))
+                log.write(iteration, pace.elapsed_s, metrics)
+                fault = guard.check(iteration, metrics, trainee)
+                board.show(pace, metrics, guard.totals)
+                keeper.healthy = guard.strikes == 0
+                if keeper.due:
+                    log.sync()
+                    keeper.save()
+            log.sync()
+            keeper.save()
+        if fault is None and keeper.failure:
+            fault = keeper.failure
+    return Outcome(iteration, pace.elapsed_s, metrics, keeper.saved, interrupt.asked, fault)
+
+
+def restore(trainee: Trainee, resume: Checkpoint) -> tuple[int, float]:
+    """Trainee and chance as they were; gives the iteration and the seconds spent so far."""
+    numbers = {key: value for key, value in resume.numbers.items() if key != RUN}
+    tensors = {key: x for key, x in resume.tensors.items() if not key.startswith(RNG)}
+    try:
+        trainee.restore(tensors, numbers)
+    except (KeyError, RuntimeError, ValueError) as error:
+        lines = [line.strip() for line in str(error).splitlines()] or [type(error).__name__]
+        told = " ".join(lines[:2])  # torch gives its reason on the second line
+        raise UserError(
+            f"checkpoint {resume.path.name} does not fit this config: {told}"
+        ) from error
+    restore_rng(
+        {key.removeprefix(RNG): x for key, x in resume.tensors.items() if key.startswith(RNG)}
+    )
+    return resume.iteration, resume.numbers[RUN]["elapsed_s"]
+
+
+class Keeper:
+    """Saves when it is time; a failure is said aloud, and the next time tries again."""
+
+    def __init__(
+        self,
+        trainee: Trainee,
+        folder: Path,
+        cfg: RunCfg,
+        config: Mapping[str, Any],
+        pace: Pace,
+        say: Say,
+    ) -> None:
+        self.trainee, self.folder, self.cfg, self.config = trainee, folder, cfg, config
+        self.pace, self.say = pace, say
+        self.saved: Path | None = None
+        self.failure: str | None = None
+        self.healthy = True
+        self.tried_s = self.milestone_s = pace.elapsed_s
+
+    @property
+    def due(self) -> bool:
+        return self.pace.elapsed_s - self.tried_s >= 60.0 * self.cfg.save_minutes
+
+    def save(self, first: bool = False) -> None:
+        """One checkpoint of this moment, unless it is there already."""
+        if self.saved is not None and int(self.saved.name) == self.pace.iteration:
+            return
+        began = self.pace.elapsed_s
+        self.tried_s = began
+        tensors = {**self.trainee.tensors(), **{RNG + k: x for k, x in rng_tensors().items()}}
+        if not self._sound(tensors):
+            return
+        numbers = {**self.trainee.numbers(), RUN: {"elapsed_s": began}}
+        every = self.cfg.milestone_minutes
+        milestone = every is not None and began - self.milestone_s >= 60.0 * every
+        try:
+            self.saved = checkpoint.save(
+                self.folder,
+                self.pace.iteration,
+                tensors,
+                numbers,
+                self.config,
+                keep=self.cfg.keep,
+                milestone=milestone,
+                shard_mib=self.cfg.shard_mib,
+            )
+        except SaveError as error:
+            if first:
+                raise UserError(str(error)) from error
+            self.failure = str(error)
+            self.say(self.failure)
+            return
+        self.failure = None
+        self.milestone_s = began if milestone else self.milestone_s
+        self.pace.saved(self.pace.elapsed_s - began)
+
+    def _sound(self, tensors: Mapping[str, Tensor]) -> bool:
+        """A broken state must not push the good checkpoints out."""
+        nan = has_nan(tensors)
+        if self.healthy and not nan:
+            return True
+        why = f"NaN in {', '.join(nan[:4])}" if nan else "the last metrics are not finite"
+        last = self.saved.name if self.saved else "none"
+        self.failure = f"iteration {self.pace.iteration} is not saved: {why}; last good: {last}"
+        self.say(self.failure)
+        return False
+
+
+class Interrupt:
+    """SIGINT and SIGTERM ask for an end after this iteration; a second one ends at once."""
+
+    SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+    def __init__(self, board: console.Board) -> None:
+        self.board, self.asked = board, False
+        self.before: dict[signal.Signals, Any] = {}
+
+    def __enter__(self) -> "Interrupt":
+        if threading.current_thread() is threading.main_thread():  # Python hands signals only there
+            self.before = {sig: signal.signal(sig, self._ask) for sig in self.SIGNALS}
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._release()
+
+    def _ask(self, sig: int, frame: FrameType | None) -> None:
+        self.asked = True
+        self._release()
+        self.board.stopping()
+
+    def _release(self) -> None:
+        for sig, handler in self.before.items():
+            signal.signal(sig, handler)
+        self.before = {}
+
+
+@contextlib.contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """One run at a time in a folder; the lock goes with the process, however it ends."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        file = (folder / "run.lock").open("w")
+    except OSError as error:
+        raise UserError(f"cannot write into '{folder}' ({error.strerror})") from None
+    with file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise UserError(f"another run is writing into '{folder}'; choose another") from None
+        yield

@@ -1,0 +1,174 @@
+"""A folder of sealed files: tensors and facts in, shards with a manifest out, and back again.
+
+    000.safetensors, 001.safetensors, ...   the tensors, each file small enough to commit or to send
+    manifest.json                           the facts, and size and sha256 of every shard
+    manifest.sha256                         seals the manifest; `sha256sum -c` reads it
+
+Reading checks every seal before it believes a byte. Nothing is pickled.
+"""
+
+import hashlib
+import json
+import os
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import safetensors.torch
+import torch
+from torch import Tensor
+
+import swap
+
+FORMAT = 1
+"""Of the manifest; a reader refuses what is newer than itself."""
+MANIFEST, SEAL = "manifest.json", "manifest.sha256"
+MIB = 1 << 20
+
+
+class DamagedError(Exception):
+    """A file that is not what was written; the message names it."""
+
+
+def write_folder(
+    folder: Path, tensors: Mapping[str, Tensor], facts: Mapping[str, Any], shard_mib: float = 14.0
+) -> None:
+    """Fill an empty folder and see it through to the disk."""
+    plain(facts, "facts")
+    shards, split = pack(tensors, int(shard_mib * MIB))
+    listed = {}
+    for i, shard in enumerate(shards):
+        name, data = f"{i:03d}.safetensors", safetensors.torch.save(shard)
+        write_file(folder / name, data)
+        listed[name] = {"bytes": len(data), "sha256": sha256(data)}
+    manifest = {
+        "format": FORMAT,
+        "swap": swap.__version__,
+        "time": datetime.now(UTC).isoformat(timespec="seconds"),
+        "shards": listed,
+        "split": split,
+        **facts,
+    }
+    text = (json.dumps(manifest, indent=1) + "\n").encode()
+    write_file(folder / MANIFEST, text)
+    write_file(folder / SEAL, seal(text))
+    sync_folder(folder)
+
+
+def read_folder(folder: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
+    """The tensors, on the CPU, and the manifest; a DamagedError names the first bad file."""
+    manifest = read_manifest(folder)
+    pieces: dict[str, Tensor] = {}
+    for name, facts in manifest["shards"].items():
+        data = read_file(folder / name)
+        if len(data) != facts["bytes"]:
+            raise DamagedError(f"{name} has {len(data)} bytes instead of {facts['bytes']}")
+        if sha256(data) != facts["sha256"]:
+            raise DamagedError(f"{name} is not what was written (its sha256 differs)")
+        pieces.update(safetensors.torch.load(data))
+    return unpack(pieces, manifest["split"]), manifest
+
+
+def read_manifest(folder: Path) -> dict[str, Any]:
+    """The manifest alone, checked against its seal."""
+    text, sealed = read_file(folder / MANIFEST), read_file(folder / SEAL)
+    if len(sealed) != len(seal(text)):
+        raise DamagedError(f"{SEAL} is cut short or has grown")
+    if sealed != seal(text):
+        raise DamagedError(f"{MANIFEST} and its seal {SEAL} differ")
+    manifest: dict[str, Any] = json.loads(text)
+    if manifest["format"] > FORMAT:
+        raise DamagedError(f"{MANIFEST} is of format {manifest['format']}; upgrade swap to read it")
+    return manifest
+
+
+def pack(
+    tensors: Mapping[str, Tensor], limit: int
+) -> tuple[list[dict[str, Tensor]], dict[str, list[int]]]:
+    """Tensors -> shards of at most `limit` bytes; larger tensors in flat pieces `name#0`, ..."""
+    # Copies, even on the CPU: safetensors refuses tensors that share memory, such as tied weights.
+    copies = {name: x.detach().to("cpu", copy=True).contiguous() for name, x in tensors.items()}
+    split: dict[str, list[int]] = {}
+    pieces: dict[str, Tensor] = {}
+    for name, x in copies.items():
+        if "#" in name:
+            raise ValueError(f"tensor name '{name}' holds '#', which marks pieces of a tensor")
+        if x.nbytes <= limit:
+            pieces[name] = x
+        else:
+            split[name] = list(x.shape)
+            parts = x.reshape(-1).split(max(limit // x.element_size(), 1))
+            pieces |= {f"{name}#{i}": part.clone() for i, part in enumerate(parts)}
+    shards: list[dict[str, Tensor]] = [{}]
+    room = limit
+    for name, x in pieces.items():
+        if x.nbytes > room and shards[-1]:
+            shards.append({})
+            room = limit
+        shards[-1][name] = x
+        room -= x.nbytes
+    return shards, split
+
+
+def unpack(pieces: dict[str, Tensor], split: Mapping[str, list[int]]) -> dict[str, Tensor]:
+    tensors = {name: x for name, x in pieces.items() if "#" not in name}
+    for name, shape in split.items():
+        count = sum(piece.startswith(f"{name}#") for piece in pieces)
+        flat = torch.cat([pieces[f"{name}#{i}"] for i in range(count)])
+        tensors[name] = flat.reshape(shape)
+    return tensors
+
+
+def plain(value: Any, where: str) -> None:
+    """Only what JSON gives back as it was: a tuple or an int key would come back as another."""
+    if isinstance(value, Mapping):
+        for key, item in value.items():
+            if not isinstance(key, str):
+                raise TypeError(f"{where} has the key {key!r}; JSON keeps text keys only")
+            plain(item, f"{where}.{key}")
+    elif isinstance(value, list):
+        for i, item in enumerate(value):
+            plain(item, f"{where}[{i}]")
+    elif value is not None and type(value) not in (bool, int, float, str):
+        raise TypeError(f"{where} is a {type(value).__name__}; make it a list, number or text")
+
+
+def sha256(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
+
+
+def seal(text: bytes) -> bytes:
+    return f"{sha256(text)}  {MANIFEST}\n".encode()
+
+
+def read_file(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise DamagedError(f"{path.name} cannot be read ({error.strerror})") from None
+
+
+def write_file(path: Path, data: bytes) -> None:
+    """Written and on the disk: a rename must not overtake its contents."""
+    with path.open("wb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def replace_file(path: Path, data: bytes) -> None:
+    """The old content or the new one, whatever happens in between."""
+    fresh = path.with_name(f".{path.name}.new")
+    write_file(fresh, data)
+    fresh.replace(path)
+    sync_folder(path.parent)
+
+
+def sync_folder(folder: Path) -> None:
+    """Names live in the folder: a rename is safe once the folder is on the disk."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

@@ -1,0 +1,93 @@
+"""A trainee for tests of runs: a small network learns a sine, with chance in every step."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import torch
+from torch import Tensor, nn
+
+from swap.errors import UserError
+from swap.runs.presets import TrainCfg
+
+
+@dataclass(frozen=True)
+class NetCfg:
+    width: int = 16
+    """Hidden units."""
+    act: Literal["tanh", "relu"] = "tanh"
+    """Non-linearity."""
+
+    def __post_init__(self) -> None:
+        if self.width < 1:
+            raise UserError(f"width={self.width} holds nothing; use 16")
+
+
+@dataclass(frozen=True)
+class FitCfg:
+    lr: float = 1e-2
+    """Learning rate."""
+    batch: int = 32
+    """Points an iteration."""
+    betas: tuple[float, float] = (0.9, 0.999)
+    """Of Adam."""
+    nan_at: int | None = None
+    """Iteration at which a weight turns NaN."""
+
+
+@dataclass(frozen=True)
+class ToyCfg(TrainCfg):
+    """Fit a sine."""
+
+    net: NetCfg = field(default_factory=NetCfg)
+    fit: FitCfg = field(default_factory=FitCfg)
+
+    def build(self, device: str) -> "Toy":
+        return Toy(self, device)
+
+
+class Toy:
+    """Obeys the Trainee protocol."""
+
+    def __init__(self, cfg: ToyCfg, device: str) -> None:
+        self.cfg, self.device, self.count = cfg, device, 0
+        act = nn.Tanh() if cfg.net.act == "tanh" else nn.ReLU()
+        self.first = nn.Linear(1, cfg.net.width)
+        layers = self.first, act, nn.Linear(cfg.net.width, 1)
+        self.net = nn.Sequential(*layers).to(device)
+        self.optimiser = torch.optim.Adam(self.net.parameters(), lr=cfg.fit.lr, betas=cfg.fit.betas)
+
+    def iterate(self) -> dict[str, float]:
+        self.count += 1
+        x = torch.randn(self.cfg.fit.batch, 1).to(self.device)
+        loss = (self.net(x) - torch.sin(3.0 * x)).square().mean()
+        self.optimiser.zero_grad()
+        loss.backward()
+        self.optimiser.step()
+        if self.count == self.cfg.fit.nan_at:
+            with torch.no_grad():
+                self.first.weight[0] = torch.nan
+        return {
+            "steps": float(self.count * self.cfg.fit.batch),
+            "success/sine": float(loss.detach() < 0.1),
+            "fit/loss": float(loss.detach()),
+        }
+
+    def tensors(self) -> dict[str, Tensor]:
+        state = self.optimiser.state_dict()["state"]
+        moments = {f"adam/{i}/{k}": x for i, row in state.items() for k, x in row.items()}
+        return {**{f"net/{k}": x for k, x in self.net.state_dict().items()}, **moments}
+
+    def numbers(self) -> dict[str, Any]:
+        return {"count": self.count}
+
+    def restore(self, tensors: Mapping[str, Tensor], numbers: Mapping[str, Any]) -> None:
+        weights = {k.removeprefix("net/"): x for k, x in tensors.items() if k.startswith("net/")}
+        self.net.load_state_dict(weights)
+        state: dict[int, dict[str, Tensor]] = {}
+        for name, x in tensors.items():
+            if name.startswith("adam/"):
+                _, i, key = name.split("/")
+                state.setdefault(int(i), {})[key] = x
+        self.optimiser.load_state_dict(self.optimiser.state_dict() | {"state": state})
+        self.count = numbers["count"]

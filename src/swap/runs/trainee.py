@@ -1,0 +1,28 @@
+"""What a run can train: anything that iterates and can be put away and taken out again."""
+
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+from torch import Tensor
+
+
+class Trainee(Protocol):
+    """The learner as a run sees it.
+
+    Metrics are named by group: `success/box` (a share), `frontier/box`, `reward/lin_vel`,
+    `ppo/kl`; `steps` counts all control steps so far. `guard/...` counts what went wrong in this
+    iteration and was contained (worlds reset for a NaN, overflows). A metric without data is left
+    out: a value that is not finite is taken for a fault.
+    """
+
+    def iterate(self) -> Mapping[str, float]:
+        """One training iteration; its metrics."""
+
+    def tensors(self) -> dict[str, Tensor]:
+        """Weights, optimiser, normalisers, curriculum, generators: all that changes."""
+
+    def numbers(self) -> dict[str, Any]:
+        """The same for what is no tensor, as JSON can hold it."""
+
+    def restore(self, tensors: Mapping[str, Tensor], numbers: Mapping[str, Any]) -> None:
+        """Exactly the trainee that gave these; the tensors come on the CPU."""

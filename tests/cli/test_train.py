@@ -1,0 +1,229 @@
+"""`swap train` as a user meets it: runs, kills, Ctrl-C, resumption, mistakes."""
+
+import fcntl
+import json
+import os
+import pty
+import signal
+import struct
+import subprocess
+import sys
+import termios
+import time
+from pathlib import Path
+
+import pytest
+
+from swap.cli import main as cli
+from swap.errors import UserError
+from swap.runs import PRESETS, load, read_metrics, register
+from swap.runs.presets import find, listed
+
+TOY = ("train", "--preset", "_toy", "--device", "cpu", "--no-tensorboard")
+
+
+def command(*words: object) -> list[str]:
+    return [sys.executable, "-m", "swap", *map(str, words)]
+
+
+def swap(*words: object) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(command(*words), capture_output=True, text=True, check=False)
+
+
+def wait_for(run: Path, iterations: int) -> None:
+    for _ in range(600):
+        file = run / "metrics.jsonl"
+        if file.exists() and file.read_bytes().count(b"\n") >= iterations:
+            return
+        time.sleep(0.05)
+    raise AssertionError("the run does not get on")
+
+
+def test_a_run_and_its_resumptions(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert cli.dispatch([*TOY, "--iterations", "4", "--fit.lr", "0.02"]) == 0
+    (run,) = (tmp_path / "out" / "train").iterdir()
+    assert capsys.readouterr().out.splitlines()[-1].startswith("done: 4 iterations, 128 steps")
+    stored = load(run).config
+    assert stored["preset"] == "_toy"
+    assert stored["cfg"]["fit"]["lr"] == 0.02
+
+    assert cli.dispatch(["train", "--resume"]) == 0  # the newest run; its goal is reached
+    assert "nothing left to do: 4 iterations" in capsys.readouterr().out
+    assert cli.dispatch(["train", "--iterations", "3", "--resume"]) == 0  # three more
+    assert "from iteration 4" in capsys.readouterr().out
+    assert cli.dispatch(["train", f"--resume={run}", "--minutes", "0.02", "--fit.batch", "8"]) == 0
+    assert "changed: fit.batch 32 -> 8" in capsys.readouterr().out
+    rows = read_metrics(run)
+    assert [row["iteration"] for row in rows] == list(range(1, len(rows) + 1))
+    assert len(rows) > 7
+    found = load(run)
+    assert found.iteration == len(rows)
+    assert found.config["cfg"]["fit"] == stored["cfg"]["fit"] | {"batch": 8}
+    assert found.config["cfg"]["run"]["minutes"] > 0.02  # a total, the first sittings included
+
+
+def test_killed_and_resumed_it_ends_as_if_nothing_had_been(tmp_path):
+    goal = ("--iterations", 300)
+    whole, killed = tmp_path / "whole", tmp_path / "killed"
+    assert swap(*TOY, *goal, "--out", whole).returncode == 0
+    words = (*TOY, *goal, "--save-minutes", 0.003, "--out", killed)
+    for count in (5, 100):
+        child = subprocess.Popen(command(*words), stdout=subprocess.DEVNULL)
+        wait_for(killed, count)
+        child.kill()
+        assert child.wait() == -signal.SIGKILL
+        words = ("train", "--device", "cpu", "--resume", killed)
+    done = swap(*words)
+    assert done.returncode == 0, done.stderr
+    assert "done: 300 iterations" in done.stdout
+    losses = [[row["fit/loss"] for row in read_metrics(run)] for run in (whole, killed)]
+    assert losses[0] == losses[1]
+
+
+@pytest.mark.parametrize("sig", [signal.SIGINT, signal.SIGTERM])
+def test_ctrl_c_saves_and_ends_with_the_way_to_go_on(tmp_path, sig):
+    run = tmp_path / "run"
+    child = subprocess.Popen(
+        command(*TOY, "--out", run), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    wait_for(run, 3)
+    child.send_signal(sig)
+    out, err = child.communicate(timeout=30)
+    assert child.returncode == 0
+    assert out.splitlines()[-1].endswith(f"go on with: swap train --resume {run}")
+    assert err == "stopping after this iteration, then saving; once more to stop at once\n"
+    assert load(run).iteration == len(read_metrics(run))
+    assert swap("train", "--resume", run, "--iterations", 1).returncode == 0
+
+
+def test_on_a_narrow_terminal_the_board_is_drawn_and_ctrl_c_works(tmp_path):
+    run = tmp_path / "run"
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 30, 60, 0, 0))
+    take_terminal = "import fcntl, os, sys, termios; fcntl.ioctl(0, termios.TIOCSCTTY, 0); "
+    take_terminal += "os.execv(sys.argv[1], sys.argv[1:])"
+    child = subprocess.Popen(
+        [sys.executable, "-c", take_terminal, *command(*TOY, "--out", run, "--minutes", 1)],
+        stdin=theirs,
+        stdout=theirs,
+        stderr=theirs,
+        env={**os.environ, "TERM": "xterm"},
+        start_new_session=True,
+    )
+    os.close(theirs)
+    wait_for(run, 3)
+    time.sleep(0.6)
+    os.write(ours, b"\x03")
+    shown = b""
+    while True:
+        try:
+            data = os.read(ours, 65536)
+        except OSError:  # the other end is closed
+            break
+        if not data:
+            break
+        shown += data
+    os.close(ours)
+    assert child.wait() == 0
+    text = shown.decode()
+    assert "left" in text
+    assert "sine" in text
+    assert "steps/s" in text
+    assert "go on with" in text
+
+
+def test_a_fault_is_one_line_and_exit_code_1(tmp_path):
+    done = swap(*TOY, "--fit.nan-at", 5, "--out", tmp_path / "run")
+    assert done.returncode == 1
+    assert done.stderr.count("\n") == 1
+    assert done.stderr.startswith("swap: stopped at iteration 8: fit/loss is nan")
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["--fit.bath", "3"], "Perhaps you meant: --fit.batch"),
+        (["--fit.batch", "x"], "--fit.batch"),
+        (["--net.act", "tan"], "--net.act"),
+        (["--net.width", "0"], "width=0 holds nothing; use 16"),
+        (["--keep", "0"], "keep=0 leaves no checkpoint; use 1 or more, 3 is usual"),
+        (["--minutes", "-1"], "minutes=-1.0 must be 0 or more"),
+        (["--device", "tpu"], "unknown device 'tpu'"),
+        (["--resume", "/no/such/run"], "no checkpoint in '/no/such/run'"),
+        (["--resume"], "no run in out/train to resume"),
+        (["--out", "/dev/null/x"], "cannot write into '/dev/null/x'"),
+    ],
+)
+def test_a_mistake_is_one_line(words, says, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(UserError) as error:
+        cli.dispatch([*TOY, *words])
+    assert says in str(error.value)
+    assert "\n" not in str(error.value)
+    assert not (tmp_path / "out").exists()  # nothing was begun
+
+
+def test_a_mistake_is_exit_code_2(tmp_path):
+    done = swap(*TOY, "--fit.bath", "3", "--out", tmp_path / "run")
+    assert done.returncode == 2
+    assert done.stderr.count("\n") == 1
+    assert not (tmp_path / "run").exists()
+
+
+def test_what_does_not_go_with_a_run_that_is_there(tmp_path):
+    run = tmp_path / "run"
+    assert cli.dispatch([*TOY, "--iterations", "1", "--out", str(run)]) == 0
+    for words, says in (
+        ([*TOY, "--out", str(run)], "already holds a run; go on with it by --resume"),
+        (["train", "--resume", str(run), "--seed", "3"], "a resumed run keeps its seed, 0"),
+        (["train", "--resume", str(run), "--preset", "x"], "that run is of preset '_toy'"),
+        (["train", "--resume", str(run), "--out", "x"], "leave --out away"),
+        (["train", "--resume", str(run), "--net.width", "8", "--iterations", "1"], "does not fit"),
+    ):
+        with pytest.raises(UserError, match=says):
+            cli.dispatch(words)
+
+
+def test_a_damaged_checkpoint_is_passed_over_aloud(tmp_path, capsys):
+    run = tmp_path / "run"
+    assert cli.dispatch([*TOY, "--iterations", "2", "--out", str(run)]) == 0
+    shard = run / "checkpoints" / "000002" / "000.safetensors"
+    shard.write_bytes(shard.read_bytes()[:-1])
+    assert cli.dispatch(["train", "--resume", str(run)]) == 0
+    out = capsys.readouterr().out
+    assert "checkpoint 000002 is refused: 000.safetensors has" in out
+    assert "using checkpoint 000000 instead" in out
+    assert load(run).iteration == 2
+
+
+def test_a_config_of_another_time_is_refused_by_key(tmp_path, monkeypatch):
+    from swap.runs import checkpoint
+
+    run = tmp_path / "run"
+    assert cli.dispatch([*TOY, "--iterations", "1", "--out", str(run)]) == 0
+    found = load(run)
+    config = json.loads(json.dumps(found.config).replace('"batch"', '"bach"'))
+    checkpoint.save(run, 2, found.tensors, found.numbers, config)
+    with pytest.raises(UserError, match="unknown fit key 'bach'; did you mean 'batch'"):
+        cli.dispatch(["train", "--resume", str(run)])
+
+
+def test_presets(monkeypatch):
+    monkeypatch.setattr("swap.runs.presets.PRESETS", {**PRESETS, "teacher": PRESETS["_toy"]})
+    assert "teacher" in listed()
+    assert not any(name.startswith("_") for name in listed())
+    with pytest.raises(UserError, match="unknown preset 'techer'; did you mean 'teacher'"):
+        find("techer")
+    with pytest.raises(UserError, match="registered twice"):
+        register("teacher", PRESETS["_toy"])
+    with pytest.raises(UserError, match="needs --preset NAME"):
+        cli.dispatch(["train"])
+
+
+def test_help_of_a_preset_lists_its_own_options(capsys):
+    with pytest.raises(SystemExit):
+        cli.dispatch(["train", "--preset", "_toy", "--help"])
+    shown = capsys.readouterr().out
+    for option in ("--minutes", "--resume", "--seed", "--fit.betas", "--net.act", "--guard.share"):
+        assert option in shown

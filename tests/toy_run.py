@@ -1,0 +1,29 @@
+"""A toy run in one call, which remembers what it said."""
+
+from pathlib import Path
+
+from swap.runs import Checkpoint, Outcome, RunCfg, ToyCfg, seed_everything, train
+from swap.runs.console import PlainBoard
+
+
+class Silent(PlainBoard):
+    """Remembers what a run says."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.lines: list[str] = []
+
+    def say(self, line: str) -> None:
+        self.lines.append(line)
+
+
+def toy_run(
+    folder: Path,
+    run: RunCfg,
+    cfg: ToyCfg | None = None,
+    resume: Checkpoint | None = None,
+    board: Silent | None = None,
+) -> Outcome:
+    cfg = cfg or ToyCfg()
+    seed_everything(cfg.seed)
+    return train(cfg.build("cpu"), folder, run, resume=resume, board=board or Silent())
