@@ -20,6 +20,7 @@ COMMANDS = {
     "mirror": "how every quantity of a robot changes when left and right trade places",
     "robots": "the known robots with their mass, sizes, limits and motors",
     "courses": "the obstacle families, as a table or as a gallery of pictures",
+    "rewards": "every term of the reward: equation, origin, weights",
     "check nn": "mirror every network layer and report the error, which must be exactly zero",
     "bench nn": "time the equivariant layers against dense ones",
     "doctor": "what this machine has, what is missing, and the command that mends it",

@@ -1,4 +1,4 @@
-"""What an environment can be told: frozen dataclasses of plain values, checked when they are made."""
+"""What an environment can be told: frozen dataclasses of plain values, checked when made."""
 
 from dataclasses import dataclass, field
 from typing import Literal
@@ -107,6 +107,8 @@ class EndCfg:
     """Headway is to be this much further ahead than ever before."""
     tilt_z: float = 0.3
     """Upside down: gravity's z in the body frame is above this (-1 is level, 0 on its side)."""
+    tilt_flat_z: float = -0.3
+    """On flat ground this much is enough: nothing there is climbed."""
     trunk_touch_n: float = 1.0
     """The trunk touches level ground with more than this: the robot has fallen."""
     trunk_hard: float = 3.0
@@ -118,7 +120,9 @@ class EndCfg:
     def __post_init__(self) -> None:
         for name in ("episode_s", "stall_s", "stall_m", "trunk_touch_n", "trunk_hard", "stray_m"):
             _need(getattr(self, name) > 0, f"{name}={getattr(self, name):g}; give more than 0")
-        _need(-0.7 < self.tilt_z < 1, f"tilt_z={self.tilt_z:g}; use a value in -0.7 to 1")
+        for name in ("tilt_z", "tilt_flat_z"):
+            value = getattr(self, name)
+            _need(-0.7 < value <= 1, f"{name}={value:g}; use more than -0.7, at most 1")
 
 
 @dataclass(frozen=True)
@@ -211,7 +215,9 @@ class EnvCfg:
         for name, share in self.families:
             if name not in FAMILIES:
                 raise unknown("course family", name, FAMILIES)
-            _need(share > 0, f"family '{name}' has share {share:g}; give more than 0 or leave it out")
+            _need(
+                share > 0, f"family '{name}' has share {share:g}; give more than 0 or leave it out"
+            )
             _need(names.count(name) == 1, f"family '{name}' is listed twice; add up its shares")
         _need(bool(names), "families is empty; list at least one, e.g. flat 1")
         for name in ("levels", "variants", "camera_every"):

@@ -24,9 +24,7 @@ FOREVER = 1 << 40
 class Commands:
     """`value` [N, 3]: forward m/s, left m/s, yaw rad/s, as the robot is told it now."""
 
-    def __init__(
-        self, cfg: CommandCfg, chance: Chance, nobody: Callable[[Tensor], bool]
-    ) -> None:
+    def __init__(self, cfg: CommandCfg, chance: Chance, nobody: Callable[[Tensor], bool]) -> None:
         """`nobody` may tell that a mask is empty, to save the work."""
         n, device = chance.n, chance.device
         self.cfg, self._chance, self._nobody = cfg, chance, nobody

@@ -1,17 +1,18 @@
 """Actions in, observations, rewards and ends of episodes out, for N robots at once.
 
-Worlds are reset one step late. When an episode ends at step t, the observation returned at t is its
-true last one, so the value beyond a time limit is the value of the next observation and nothing
-needs to be carried along. At step t + 1 that world's action is ignored; it is reset inside the step,
-after the physics; the observation returned is the first of the new episode, the reward is 0 and
-`valid` is False: the transition from the last observation to the first is none, and nothing is to
-be learned from it. One step an episode is lost, and sensors run once a step for everyone.
+Worlds are reset one step late. When an episode ends at step t, the observation returned at t is
+its true last one: the value beyond a time limit is the value of the next observation, and nothing
+needs to be carried along. At step t + 1 that world's action is ignored. It is reset inside the
+step, after the physics; the observation returned is the first of the new episode, the reward is 0
+and `valid` is False: from the last observation to the first there is no transition, and nothing is
+to be learned from it. One step an episode is lost, and sensors run once a step for everyone.
 
     step t      obs: last of the episode   terminated or truncated   valid
     step t + 1  obs: first of the next     neither, reward 0         not valid
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +26,7 @@ from swap.env.chance import Chance
 from swap.env.commands import Commands
 from swap.env.curriculum import Curriculum
 from swap.env.frame import Frame, Memory
+from swap.env.heights import Heights
 from swap.env.metrics import Tally
 from swap.env.observations import Observations
 from swap.env.rewards import Rewards
@@ -32,7 +34,7 @@ from swap.env.starts import Starts
 from swap.env.terminations import End, Terminations, Verdict
 from swap.errors import UserError
 from swap.robots import load
-from swap.sensors import CameraCfg, DepthCamera, DepthCameraCfg, HeightCfg, HeightMaps
+from swap.sensors import CameraCfg, DepthCamera, DepthCameraCfg, HeightCfg
 from swap.sim import CONTROL_DT, FIXED, Draw, make_engine, nominal
 from swap.symmetry import Layout, Spaces
 
@@ -96,11 +98,11 @@ class ParkourEnv:
         self._varies = cfg.random.ranges != FIXED
         self._push_share = CONTROL_DT / every if (every := cfg.random.push_every_s) else 0.0
 
-        self.maps = HeightMaps(HeightCfg(), self.n, bank.slots, place)
+        self.heights = Heights(HeightCfg(), self.n, bank.slots, place)
         self.camera = self._make_camera(seed, bank.slots) if cfg.camera else None
         self.curriculum = Curriculum(cfg.curriculum, bank.levels, self.chance)
         self.commands = Commands(cfg.commands, self.chance, self.nobody)
-        self.memory = Memory(self.robot, self.maps, cfg.ends.stall_m)
+        self.memory = Memory(self.robot, self.heights, cfg.ends.stall_m)
         self.rewards = Rewards(cfg.rewards.preset, dict(cfg.rewards.weights), place)
         self.terminations = Terminations(cfg.ends, self.robot)
         self.observations = Observations(cfg.noise, self.robot, self.spaces, self.chance)
@@ -127,12 +129,16 @@ class ParkourEnv:
     def reset(self) -> dict[str, Tensor]:
         """Every world begins an episode. With the same `state_dict` the same ones."""
         self._count = 0
-        self._begin(self._everyone, bodies=True)
-        frame = self._look()
-        return self._finish(frame, self._everyone)
+        with self._alone():
+            self._begin(self._everyone, bodies=True)
+            return self._finish(self._look(), self._everyone)
 
     def step(self, action: Tensor) -> Step:
         """One control step with `action` [N, 12]: joint targets around the default pose."""
+        with self._alone():
+            return self._step(action)
+
+    def _step(self, action: Tensor) -> Step:
         fresh = self._ended
         limit = self.cfg.action_clip
         action = action.detach().clamp(-limit, limit).masked_fill(fresh[:, None], 0)
@@ -147,11 +153,9 @@ class ParkourEnv:
         valid = ~(fresh | frame.failed)
         reward, terms = self.rewards(frame)
         reward = reward * valid
+        counted = self.curriculum.at_frontier & frame.course
+        self.tally.add(frame, verdict, reward, terms, valid, counted)
         self._conclude(frame, verdict)
-        self.tally.add(
-            *(reward, terms, valid, verdict, frame.steps, self.curriculum.at_frontier),
-            *(frame.lin_vel_b[:, 0], frame.command[:, 0]),
-        )
         info = {
             "reason": verdict.reason,
             "success": verdict.success,
@@ -161,6 +165,20 @@ class ParkourEnv:
         }
         obs = self._finish(frame, fresh)
         return Step(obs, reward, verdict.terminated, verdict.truncated, valid, info)
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        """The CPU engine has threads of its own. Torch's would wait for work in a loop beside them,
+        which costs more than they do for tensors this small."""
+        threads = torch.get_num_threads()
+        if not self._may_ask or threads == 1:
+            yield
+            return
+        torch.set_num_threads(1)
+        try:
+            yield
+        finally:
+            torch.set_num_threads(threads)
 
     # --- its parts ------------------------------------------------------------------------------
     def _begin(self, mask: Tensor, bodies: bool) -> None:
@@ -197,10 +215,10 @@ class ParkourEnv:
 
     def _look(self) -> Frame:
         state = self.engine.state
-        self.maps(self.engine.boxes, state.base_pos, state.base_quat, state.foot_pos)
+        self.heights.measure(self.engine.boxes, state)
         return self.memory.frame(
             state,
-            self.maps,
+            self.heights,
             self.goals,
             self.commands.value.clone(),
             self.commands.heading_rad,
@@ -225,7 +243,7 @@ class ParkourEnv:
             self.memory.reset(fresh, self.engine.state)
         self._ended = self._ended & ~fresh
         self.commands.advance(frame.heading_rad, self.curriculum.progress)
-        obs = self.observations(frame, self.commands.value, self.maps, self.drawn, fresh)
+        obs = self.observations(frame, self.commands.value, self.heights, self.drawn, fresh)
         if self.camera is not None:
             self._photograph(self.camera, fresh)
             obs["depth_clean"], obs["depth_noisy"] = self.camera.frames

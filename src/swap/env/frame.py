@@ -10,8 +10,8 @@ import torch
 from torch import Tensor
 
 from swap.courses import Goals, held, reached
+from swap.env.heights import Heights
 from swap.robots import PARTS, Robot
-from swap.sensors import HeightMaps
 from swap.sim import CONTROL_DT, State
 
 TOUCH_N = 1.0
@@ -62,15 +62,15 @@ class Frame:
 class Memory:
     """What the frames of `n` worlds owe to earlier ones."""
 
-    def __init__(self, robot: Robot, maps: HeightMaps, stall_m: float) -> None:
-        n, device = maps.n, maps.device
+    def __init__(self, robot: Robot, heights: Heights, stall_m: float) -> None:
+        n, device = heights.out.shape[0], heights.out.device
         self._robot, self._stall_m = robot, stall_m
         self._pose = torch.tensor(robot.default_pose, device=device)
         self._abad = slice(PARTS.index("abad"), None, len(PARTS))
         self._down = torch.tensor([0.0, 0.0, -1.0], device=device).expand(n, 3)
-        self._grid = maps.cfg.terrain.grid
-        xs = [x for x, _ in maps.cfg.terrain.points[:: self._grid.cols]]
-        ys = [y for _, y in maps.cfg.terrain.points[: self._grid.cols]]
+        self._grid = heights.cfg.terrain.grid
+        xs = [x for x, _ in heights.cfg.terrain.points[:: self._grid.cols]]
+        ys = [y for _, y in heights.cfg.terrain.points[: self._grid.cols]]
         self._below = _within(xs, TRUNK_M[0]), _within(ys, TRUNK_M[1])
         joints = len(robot.joints)
         self.action = torch.zeros(n, joints, device=device)
@@ -104,7 +104,7 @@ class Memory:
     def frame(
         self,
         state: State,
-        maps: HeightMaps,
+        heights: Heights,
         goals: Goals,
         command: Tensor,
         heading_to_hold: Tensor,
@@ -115,8 +115,8 @@ class Memory:
         heading = heading_of(state.base_quat)
         vectors = torch.stack([state.base_lin_vel, self._down], 1)  # [N, 2, 3]
         lin_vel_b, gravity_b = into_body(state.base_quat, vectors).unbind(1)
-        terrain = maps.terrain
-        low, high = torch.aminmax(terrain, dim=1)
+        terrain = heights.terrain
+        flat = (terrain.amax(1) - terrain.amin(1)) < LEVEL_M
         below = terrain.unflatten(1, (self._grid.rows, self._grid.cols))
         height = -below[:, self._below[0], self._below[1]].mean((1, 2))
 
@@ -152,7 +152,7 @@ class Memory:
             command=command,
             heading_error_rad=wrap(heading_to_hold - heading),
             height_error_m=height - self._robot.h_des,
-            flat=(high - low) < LEVEL_M,
+            flat=flat,
             course=course,
             joint_pos=joint_pos,
             joint_vel=joint_vel,

@@ -3,6 +3,7 @@
 import torch
 from torch import Tensor
 
+from swap.env.frame import Frame
 from swap.env.terminations import End, Verdict
 from swap.sim import CONTROL_DT
 
@@ -24,26 +25,26 @@ class Tally:
 
     def add(
         self,
+        frame: Frame,
+        verdict: Verdict,
         reward: Tensor,
         terms: Tensor,
         valid: Tensor,
-        verdict: Verdict,
-        steps: Tensor,
         counted: Tensor,
-        speed: Tensor,
-        command: Tensor,
     ) -> None:
-        """One control step. `counted` [N] bool: an end of this episode would move the frontier."""
-        weight = valid.float()
-        self._term_sum += weight @ terms
-        error = (speed - command).abs()
-        self._sums += torch.stack([reward, valid, speed, error]) @ weight
-        ended = verdict.ended
-        reasons = (verdict.reason[:, None] == self._code).float()  # [N, E]
-        self._ends += self._member @ (reasons * ended[:, None])
-        pair = torch.stack([ended & counted, verdict.success & counted], 1).float()
-        self._at_frontier += self._member @ pair
-        self._steps += (steps * ended).sum()
+        """One control step; `terms` [T, N], the others [N]. `counted`: episodes that move the
+        frontier when they end."""
+        weight, ended = valid.float(), verdict.ended
+        self._term_sum += terms @ weight
+        speed = frame.lin_vel_b[:, 0]
+        error = (speed - frame.command[:, 0]).abs()
+        self._sums += torch.stack([reward, weight, speed, error]) @ weight
+        reasons = (verdict.reason[:, None] == self._code) & ended[:, None]  # [N, E]
+        at_frontier = torch.stack([ended & counted, verdict.success & counted], 1)
+        counts = self._member @ torch.cat([reasons, at_frontier], 1).float()
+        self._ends += counts[:, : len(End)]
+        self._at_frontier += counts[:, len(End) :]
+        self._steps += (frame.steps * ended).sum()
 
     def read(self) -> dict[str, float]:
         """Means since the last call. Waits for the device."""

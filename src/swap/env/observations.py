@@ -12,8 +12,8 @@ from torch import Tensor
 from swap.env.cfg import NoiseCfg
 from swap.env.chance import Chance
 from swap.env.frame import Frame
+from swap.env.heights import Heights
 from swap.robots import Robot
-from swap.sensors import HeightMaps
 from swap.sim import Draw
 from swap.symmetry import Layout, Spaces
 
@@ -52,7 +52,7 @@ class Observations:
         self._history = torch.zeros(chance.n, spaces.history, step.dim, device=chance.device)
 
     def __call__(
-        self, f: Frame, command: Tensor, maps: HeightMaps, drawn: Draw, fresh: Tensor
+        self, f: Frame, command: Tensor, heights: Heights, drawn: Draw, fresh: Tensor
     ) -> dict[str, Tensor]:
         """`command` [N, 3] is the one to obey next; `fresh` [N] bool: no past before this step."""
         clean = torch.cat([f.ang_vel_b, f.gravity_b, f.joint_pos, f.joint_vel], 1) * self._scale
@@ -62,10 +62,8 @@ class Observations:
         newest = torch.cat([noisy, f.action], 1)[:, None]  # [N, 1, 42]
         older = torch.where(fresh[:, None, None], newest, self._history[:, :-1])
         self._history = torch.cat([newest, older], 1)  # newest first
-        heights = maps.out.clone()  # sensors write into the same storage at the next step
-        terrain, body, foot = heights.split(
-            [maps.terrain.shape[1], maps.body.shape[1], maps.foot[0].numel()], 1
-        )
+        # Sensors write into the same storage at the next step, so this is a copy.
+        terrain, body, foot = heights.split(heights.out.clone())
         command = command.clone()
         measured = self._measured.unpack(noisy)
         return {

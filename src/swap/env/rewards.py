@@ -161,29 +161,29 @@ REWARDS = (
     Row(
         "static_stance",
         static_stance,
-        "1[4 feet down, |c| < 0.1] exp(-|Δh| / 0.1) exp(-|θ| / 0.1)",
+        "1{4 feet down, |c| < 0.1} exp(-|Δh| / 0.1) exp(-|θ| / 0.1)",
         "paper",
         1.0,
         1.0,
     ),
     Row("body_height", body_height, "(h - h_des)²", "paper", -5.0, 0.0),
-    Row("body_height_flat", body_height_flat, "1[flat] (h - h_des)²", "ours", 0.0, -5.0),
+    Row("body_height_flat", body_height_flat, "1{flat} (h - h_des)²", "ours", 0.0, -5.0),
     Row("vertical_vel", vertical_vel, "v_z²", "paper", -1.0, 0.0),
-    Row("vertical_vel_flat", vertical_vel_flat, "1[flat] v_z²", "ours", 0.0, -1.0),
+    Row("vertical_vel_flat", vertical_vel_flat, "1{flat} v_z²", "ours", 0.0, -1.0),
     Row("xy_ang_vel", xy_ang_vel, "|ω_xy|²", "paper", -0.05, -0.05),
     Row("orientation", orientation, "θ_pitch² + θ_roll²", "paper", -0.2, 0.0),
-    Row("orientation_flat", orientation_flat, "1[flat] (θ_pitch² + θ_roll²)", "ours", 0.0, -0.2),
-    Row("collision", collision, "Σ 1[|F| > 0] over thighs and shanks", "paper", -1.0, -1.0),
-    Row("feet_air_time", feet_air_time, "Σ (t_air - 0.5) 1[landed]", "paper", 0.5, 0.5),
-    Row("feet_stumble", feet_stumble, "Σ 1[|F_xy| > 4 |F_z|]", "paper", -0.1, -0.1),
+    Row("orientation_flat", orientation_flat, "1{flat} (θ_pitch² + θ_roll²)", "ours", 0.0, -0.2),
+    Row("collision", collision, "Σ 1{|F| > 0} over thighs and shanks", "paper", -1.0, -1.0),
+    Row("feet_air_time", feet_air_time, "Σ (t_air - 0.5) 1{landed}", "paper", 0.5, 0.5),
+    Row("feet_stumble", feet_stumble, "Σ 1{|F_xy| > 4 |F_z|}", "paper", -0.1, -0.1),
     Row("abad_angle", abad_angle, "|θ_abad - default|²", "paper", -1.0, -1.0),
     Row("torque", torque, "|τ|²", "paper", -1e-6, -1e-6),
     Row("joint_acc", joint_acc, "|q̈|²", "paper", -5e-7, -5e-7),
     Row("power", power, "Σ |τ q̇|", "paper", -1e-6, -1e-6),
     Row("action_rate", action_rate, "|a_t - a_t-1|²", "paper", -0.01, -0.01),
     Row("smoothness", smoothness, "|a_t - 2 a_t-1 + a_t-2|²", "paper", -4e-3, -4e-3),
-    Row("stuck", stuck, "1[c_x > 0.2, |v_x| < 0.1]", "WMP", -1.0, -1.0),
-    Row("astray", astray, "1[|heading error| > 1 rad], on courses", "WMP", -1.0, -1.0),
+    Row("stuck", stuck, "1{c_x > 0.2, |v_x| < 0.1}", "WMP", -1.0, -1.0),
+    Row("astray", astray, "1{|heading error| > 1 rad}, on courses", "WMP", -1.0, -1.0),
     Row("headway", headway, "d(max x)/dt, on courses", "ours", 0.0, 0.5),
 )
 
@@ -197,10 +197,10 @@ class Rewards:
         chosen = {row.name: weights.get(row.name, row.weight(preset)) for row in REWARDS}
         self._rows = [row for row in REWARDS if chosen[row.name] != 0]
         self.names = tuple(row.name for row in self._rows)
-        self._weights = torch.tensor([chosen[name] for name in self.names], device=device)
+        weights_dt = [chosen[name] * CONTROL_DT for name in self.names]
+        self._weights = torch.tensor(weights_dt, device=device)[:, None]
 
     def __call__(self, frame: Frame) -> tuple[Tensor, Tensor]:
-        """The reward [N], and the weighted terms [N, T] it is the clipped sum of."""
-        terms = torch.stack([row.function(frame) for row in self._rows], 1)
-        terms = terms * (self._weights * CONTROL_DT)
-        return terms.sum(1).clamp_(min=0), terms
+        """The reward [N], and the weighted terms [T, N] it is the clipped sum of."""
+        terms = torch.stack([row.function(frame) for row in self._rows]) * self._weights
+        return terms.sum(0).clamp_(min=0), terms

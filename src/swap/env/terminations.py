@@ -70,6 +70,8 @@ class Terminations:
         cfg = self._cfg
         x_y = f.base_pos[:, :2]
         touched = (f.trunk_force > cfg.trunk_touch_n) & f.flat
+        tilt = f.gravity_b[:, 2]
+        over = (tilt > cfg.tilt_z) | ((tilt > cfg.tilt_flat_z) & f.flat)
         causes = (  # of two at once the later one counts
             (End.TIME, f.steps >= self._steps),
             (End.STRAYED, ~f.course & (x_y.abs().amax(1) > cfg.stray_m)),
@@ -77,7 +79,7 @@ class Terminations:
             (End.SUCCESS, f.held_s >= HOLD_S - CONTROL_DT / 2),
             (End.OFF_LANE, f.course & (x_y[:, 1].abs() > goals.lane)),
             (End.TRUNK, touched | (f.trunk_force > self._hard_n)),
-            (End.UPSIDE_DOWN, f.gravity_b[:, 2] > cfg.tilt_z),
+            (End.UPSIDE_DOWN, over),
             (End.FALLEN, fallen(f.base_pos)),
             (End.DIVERGED, f.failed),
         )
@@ -86,6 +88,4 @@ class Terminations:
             reason.masked_fill_(mask, int(end))
         reason.masked_fill_(~alive, int(End.RUNNING))
         terminated = reason >= int(FAILURES)
-        return Verdict(
-            reason, terminated, (reason > 0) & ~terminated, reason == int(End.SUCCESS)
-        )
+        return Verdict(reason, terminated, (reason > 0) & ~terminated, reason == int(End.SUCCESS))
