@@ -131,6 +131,7 @@ class ParkourEnv:
         self._count = 0
         with self._alone():
             self._begin(self._everyone, bodies=True)
+            self.memory.act(torch.zeros_like(self.memory.action))
             return self._finish(self._look(), self._everyone)
 
     def step(self, action: Tensor) -> Step:
