@@ -17,7 +17,8 @@ NOBODY = ~EVERYONE
 
 def commands(cfg: CommandCfg | None = None, flat=NOBODY, progress: float = 0.0) -> Commands:
     made = Commands(cfg or CommandCfg(), Chance(N, torch.device("cpu"), 0), lambda mask: False)
-    made.start(EVERYONE, flat, torch.full((N,), progress))
+    made.start(EVERYONE, flat)
+    made.advance(torch.zeros(N), torch.full((N,), progress))
     return made
 
 

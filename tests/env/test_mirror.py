@@ -20,7 +20,7 @@ def run(env, steps: int = 120, wrong_action: bool = False) -> dict[str, float]:
         off = (found[PAIRS:].float() - image[:PAIRS].float()).abs()
         if name.endswith("heights") or name == "privileged":
             # A ray along an edge may hit or miss by a rounding: few may, most must not.
-            assert (off > 1e-3).float().mean() < 2e-3, name
+            assert (off > 1e-3).float().mean() < 5e-4, name
             off = off.where(off < 1e-3, 0)
         worst[name] = max(worst.get(name, 0.0), float(off.max()))
 
@@ -50,9 +50,8 @@ def test_a_mirrored_world_lives_a_mirrored_life(w):
     found = run(w.Pairs(CFG, PAIRS))
     assert found.pop("ended") > 10  # resets, new courses and robots are part of it
     assert found.pop("depth_clean") < 2e-3
-    assert found.pop("depth_noisy") < 2e-2
-    assert max(found.values()) < 1e-3, found
-    assert found["reward"] < 1e-5
+    assert found.pop("depth_noisy") < 2e-3
+    assert max(found.values()) < 1e-5, found
 
 
 def test_a_reward_that_knows_left_from_right_is_noticed(w, monkeypatch):
@@ -60,7 +59,7 @@ def test_a_reward_that_knows_left_from_right_is_noticed(w, monkeypatch):
     monkeypatch.setattr(table, "REWARDS", (*table.REWARDS, wrong))
     found = run(w.Pairs(CFG, PAIRS), steps=20)
     assert found["reward"] > 1e-4
-    assert found["history"] < 1e-3
+    assert found["history"] < 1e-5
 
 
 def test_an_action_that_is_not_mirrored_is_noticed(w):

@@ -36,11 +36,12 @@ class Commands:
         self._left = torch.zeros(n, dtype=torch.long, device=device)  # steps until the next one
         self._lasts = max(1, round(cfg.resample_s / CONTROL_DT))
 
-    def start(self, mask: Tensor, flat: Tensor, progress: Tensor) -> None:
-        """New episodes for `mask` [N]; those on `flat` ground [N] may be free."""
+    def start(self, mask: Tensor, flat: Tensor) -> None:
+        """New episodes for `mask` [N]; those on `flat` ground [N] may be free. Their commands come
+        with the next `advance`."""
         free = flat & (self._chance.uniform() < self.cfg.free_share)
         self.free = free.where(mask, self.free)
-        self._sample(mask, progress)
+        self._left.masked_fill_(mask, 0)
 
     def advance(self, heading_rad: Tensor, progress: Tensor) -> None:
         """One control step has passed: headings [N] change the yaw rate, time the command."""

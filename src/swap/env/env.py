@@ -22,7 +22,7 @@ from torch import Tensor
 from swap.courses import Course, Goals, goals
 from swap.env.bank import Bank, build, share_out
 from swap.env.cfg import Engine, EnvCfg
-from swap.env.chance import Chance
+from swap.env.chance import Chance, merge
 from swap.env.commands import Commands
 from swap.env.curriculum import Curriculum
 from swap.env.frame import Frame, Memory
@@ -35,7 +35,7 @@ from swap.env.terminations import End, Terminations, Verdict
 from swap.errors import UserError
 from swap.robots import load
 from swap.sensors import CameraCfg, DepthCamera, DepthCameraCfg, HeightCfg
-from swap.sim import CONTROL_DT, FIXED, Draw, make_engine, nominal
+from swap.sim import CONTROL_DT, FIXED, make_engine, nominal
 from swap.symmetry import Layout, Spaces
 
 if TYPE_CHECKING:
@@ -193,7 +193,7 @@ class ParkourEnv:
         if self._varies:
             given = self.chance.draw(self.cfg.random.ranges, self.robot)
             self.engine.randomise(mask, given, bodies=bodies)
-            self.drawn = _merge(mask, given, self.drawn, bodies)
+            self.drawn = merge(mask, given, self.drawn, bodies)
         self.engine.reset(mask, self.starts.draw(self._start_z[course]))
         self._instruct(mask)
 
@@ -205,7 +205,7 @@ class ParkourEnv:
         return self._table[self.family, self.curriculum.level, variant]
 
     def _instruct(self, mask: Tensor) -> None:
-        self.commands.start(mask, self._is_flat, self.curriculum.progress)
+        self.commands.start(mask, self._is_flat)
 
     def _push(self) -> None:
         if not self._push_share:
@@ -305,16 +305,3 @@ class ParkourEnv:
         mount = self.robot.camera
         cfg = DepthCameraCfg(CameraCfg(pos_b=mount.pos, pitch_rad=mount.pitch), step_s=CONTROL_DT)
         return DepthCamera(cfg, self.n, slots, self.device, seed=seed)
-
-
-def _merge(mask: Tensor, new: Draw, old: Draw, bodies: bool) -> Draw:
-    """`new` for the worlds in `mask`, as `Engine.randomise` applies it."""
-    from swap.sim.randomise import BODY_PARTS
-
-    parts = {}
-    for name, theirs in vars(new).items():
-        mine = getattr(old, name)
-        if bodies or name not in BODY_PARTS:
-            mine = torch.where(mask.view(-1, *[1] * (mine.ndim - 1)), theirs, mine)
-        parts[name] = mine
-    return Draw(**parts)
