@@ -166,8 +166,9 @@ class NoiseCfg:
 class RandomCfg:
     """What differs between worlds."""
 
-    ranges: Ranges = field(default_factory=Ranges)
-    """Uniform ranges, drawn anew at a reset."""
+    ranges: Ranges = field(default_factory=lambda: Ranges(friction=(0.5, 1.25)))
+    """Uniform ranges, drawn anew at a reset. Grip stays below WMP's 2: MuJoCo's pyramidal contacts
+    get softer with friction, and at 2 a standing foot sinks so deep that the shank touches too."""
     push_every_s: float = 15.0
     """Mean time between pushes; 0 for none."""
 
