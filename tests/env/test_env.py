@@ -357,6 +357,7 @@ def test_trials_run_once_on_the_courses_given():
     assert told.reason.tolist() == [End.STALLED] * 6
     assert not told.success.any()
     assert told.time_s.min() >= 2.0
+    assert env.metrics()["success/gap"] == 0
     after = env.step(torch.ones(6, 12))
     assert not after.valid.any()
     assert (after.reward == 0).all()

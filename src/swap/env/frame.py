@@ -26,7 +26,8 @@ TRUNK_M = (0.4, 0.2)
 
 @dataclass(frozen=True)
 class Frame:
-    """One control step of N worlds, after the physics."""
+    """One control step of N worlds, after the physics. Some tensors are the engine's own: read a
+    frame before the next step."""
 
     base_pos: Tensor  # [N, 3] world, m
     heading_rad: Tensor  # [N]

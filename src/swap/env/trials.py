@@ -49,20 +49,15 @@ class Trials(ParkourEnv):
         """`command`: forward m/s, left m/s, heading to hold in rad."""
         if not courses or each < 1:
             raise UserError(f"{len(courses)} courses, each={each}; give at least one trial")
-        count = len(courses)
         names = tuple(dict.fromkeys(course.family for course in courses))
-        # One course a row of the table: a world's "family" is its course.
-        bank = Bank(
-            tuple(f"{course.family} {k}" for k, course in enumerate(courses)),
-            tuple(courses),
-            torch.arange(count).view(count, 1, 1),
-            torch.tensor([[course.size] for course in courses]),
-        )
-        self.course_families = names
+        nothing = torch.zeros(len(names), 1, 1, dtype=torch.long)  # no levels, no variants
+        bank = Bank(names, tuple(courses), nothing, nothing[..., 0].float())
+        index = torch.tensor([names.index(course.family) for course in courses])
+        self._course = torch.arange(len(courses)).repeat_interleave(each)
         self._command = command
         cfg = replace(cfg, ends=replace(cfg.ends, episode_s=time_s))
-        family = torch.arange(count).repeat_interleave(each)
-        self._setup(cfg, bank, family, engine, device, seed)
+        self._setup(cfg, bank, index[self._course], engine, device, seed)
+        self._course = self._course.to(self.device)
         self._idle = torch.zeros_like(self._everyone)
         self._reason = torch.zeros(self.n, dtype=torch.long, device=self.device)
         self._steps = torch.zeros_like(self._reason)
@@ -90,8 +85,12 @@ class Trials(ParkourEnv):
         """Waits for the device."""
         return bool(self._idle.all())
 
+    def metrics(self) -> dict[str, float]:
+        """By family; there are no frontiers here."""
+        return self.tally.read()
+
     def _choose(self, mask: Tensor) -> Tensor:
-        return self._table[self.family, 0, 0]
+        return self._course
 
     def _instruct(self, mask: Tensor) -> None:
         self.commands.hold(mask, self._command)
