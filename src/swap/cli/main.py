@@ -21,6 +21,7 @@ COMMANDS = {
     "mirror": "how every quantity of a robot changes when left and right trade places",
     "robots": "the known robots with their mass, sizes, limits and motors",
     "courses": "the obstacle families, as a table or as a gallery of pictures",
+    "rewards": "every term of the reward: equation, origin, weights",
     "train": "train a preset: progress, checkpoints, metrics; Ctrl-C saves, --resume goes on",
     "check nn": "mirror every network layer and report the error, which must be exactly zero",
     "check sim": "mirror whole scenes in both engines and compare; compare the engines",

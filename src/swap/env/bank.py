@@ -1,0 +1,55 @@
+"""Families, levels and variants in; a bank of courses and a table that finds them out."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from swap.courses import Course, make, size_of
+
+
+@dataclass(frozen=True)
+class Bank:
+    """All courses of an environment, by family, level and variant."""
+
+    families: tuple[str, ...]
+    courses: tuple[Course, ...]
+    table: Tensor  # [F, L, V] long: where in `courses`
+    sizes: Tensor  # [F, L] of each level, in the family's own unit
+
+    @property
+    def levels(self) -> int:
+        return self.table.shape[1]
+
+    @property
+    def slots(self) -> int:
+        """Boxes a world must hold: no more than that, because parked boxes cost time."""
+        return max(course.n for course in self.courses)
+
+
+def build(
+    families: Sequence[str], levels: int, variants: int, mirror_half: bool, seed: int
+) -> Bank:
+    """The same seed gives the same courses, whatever other families are in the list."""
+    courses: list[Course] = []
+    table = torch.zeros(len(families), levels, variants, dtype=torch.long)
+    difficulties = np.linspace(0.0, 1.0, levels).tolist() if levels > 1 else [0.0]
+    for f, name in enumerate(families):
+        rng = np.random.default_rng([seed, *name.encode()])
+        for level, difficulty in enumerate(difficulties):
+            for v in range(variants):
+                course = make(name, difficulty, rng)
+                table[f, level, v] = len(courses)
+                courses.append(course.mirror() if mirror_half and v % 2 else course)
+    sizes = torch.tensor([[size_of(name, d) for d in difficulties] for name in families])
+    return Bank(tuple(families), tuple(courses), table, sizes)
+
+
+def share_out(shares: Sequence[float], n: int) -> Tensor:
+    """Which family each of `n` worlds has [N] long: blocks in proportion to the shares."""
+    ends = torch.tensor(list(accumulate(shares)), dtype=torch.float64)
+    places = (torch.arange(n, dtype=torch.float64) + 0.5) / n * ends[-1]
+    return torch.searchsorted(ends, places).clamp_(max=len(shares) - 1)

@@ -1,0 +1,243 @@
+"""What an environment can be told: frozen dataclasses of plain values, checked when made."""
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+from swap.courses import FAMILIES
+from swap.env.rewards import REWARDS, RewardPreset
+from swap.errors import UserError, unknown
+from swap.sim import CONTROL_DT, Ranges
+
+Range = tuple[float, float]
+
+
+def _need(fine: bool, says: str) -> None:
+    if not fine:
+        raise UserError(says)
+
+
+def _need_range(name: str, value: Range) -> None:
+    _need(value[0] <= value[1], f"{name}={value} runs backwards; give (low, high)")
+
+
+def _need_share(name: str, value: float) -> None:
+    _need(0 <= value <= 1, f"{name}={value:g} is a share; use 0 to 1")
+
+
+@dataclass(frozen=True)
+class CommandCfg:
+    """What the robot is asked to do. On a course: ahead, along the lane. On part of the flat
+    worlds, the free ones: any direction, or to stand."""
+
+    forward_low_mps: float = 0.5
+    """The slowest command on a course."""
+    forward_high_mps: Range = (2.0, 3.0)
+    """The fastest: the first value at the lowest frontier, the second at the top of the range."""
+    free_share: float = 0.5
+    """Of the episodes on flat ground, so many have free commands and no goal."""
+    free_back_mps: float = 0.5
+    """Free commands go from this speed backwards up to the fastest command."""
+    free_lateral_mps: float = 0.6
+    """Largest sideways command, to either side; free commands only."""
+    stand_share: float = 0.2
+    """Of the free commands, so many are to stand still."""
+    yaw_gain: float = 0.5
+    """Yaw rate commanded for each radian the heading is off."""
+    yaw_limit_rps: float = 1.0
+    """Largest yaw rate commanded."""
+    small_mps: float = 0.2
+    """Slower commands than this are made zero."""
+    resample_s: float = 10.0
+    """A command lasts this long."""
+
+    def __post_init__(self) -> None:
+        _need_range("forward_high_mps", self.forward_high_mps)
+        _need(
+            self.small_mps <= self.forward_low_mps <= self.forward_high_mps[0],
+            f"forward_low_mps={self.forward_low_mps:g} must lie between small_mps="
+            f"{self.small_mps:g} and forward_high_mps[0]={self.forward_high_mps[0]:g}",
+        )
+        _need_share("free_share", self.free_share)
+        _need_share("stand_share", self.stand_share)
+        _need(self.resample_s > 0, f"resample_s={self.resample_s:g}; give a time above 0")
+
+
+@dataclass(frozen=True)
+class CurriculumCfg:
+    """How a world's level follows its successes."""
+
+    first: int = 0
+    """The frontier every world starts at."""
+    replay_share: float = 0.25
+    """So many episodes are at a random level below the frontier, and do not move it."""
+    down_share: float = 0.6
+    """A failure at the frontier moves it down with this chance; a success moves it up."""
+
+    def __post_init__(self) -> None:
+        _need_share("replay_share", self.replay_share)
+        _need_share("down_share", self.down_share)
+        _need(self.first >= 0, f"first={self.first}; levels count from 0")
+
+
+@dataclass(frozen=True)
+class RewardCfg:
+    """Which preset of the reward table, and what to change in it."""
+
+    preset: RewardPreset = "teacher"
+    """`paper`: the paper's weights; `teacher`: the cure for its trap at the wall."""
+    weights: tuple[tuple[str, float], ...] = ()
+    """Weights that replace the preset's, by name of the term: `swap rewards` lists them."""
+
+    def __post_init__(self) -> None:
+        names = [row.name for row in REWARDS]
+        for name, _ in self.weights:
+            if name not in names:
+                raise unknown("reward", name, names)
+
+
+@dataclass(frozen=True)
+class EndCfg:
+    """When an episode is over."""
+
+    episode_s: float = 20.0
+    """The time limit."""
+    stall_s: float = 2.0
+    """No headway for this long on a course is a failure: waiting at a wall must not pay."""
+    stall_m: float = 0.1
+    """Headway is to be this much further ahead than ever before."""
+    tilt_z: float = 0.3
+    """Upside down: gravity's z in the body frame is above this (-1 is level, 0 on its side)."""
+    tilt_flat_z: float = -0.3
+    """On flat ground this much is enough: nothing there is climbed."""
+    trunk_touch_n: float = 1.0
+    """The trunk touches level ground with more than this: the robot has fallen."""
+    trunk_hard: float = 3.0
+    """A blow to the trunk of more than this times the robot's weight ends it anywhere. Below that
+    a robot may lie on the edge it climbs."""
+    stray_m: float = 30.0
+    """Free worlds end this far from the start, before their ground does."""
+
+    def __post_init__(self) -> None:
+        for name in ("episode_s", "stall_s", "stall_m", "trunk_touch_n", "trunk_hard", "stray_m"):
+            _need(getattr(self, name) > 0, f"{name}={getattr(self, name):g}; give more than 0")
+        for name in ("tilt_z", "tilt_flat_z"):
+            value = getattr(self, name)
+            _need(-0.7 < value <= 1, f"{name}={value:g}; use more than -0.7, at most 1")
+
+
+@dataclass(frozen=True)
+class StartCfg:
+    """How far a start is from standing in the default pose at x = y = 0: uniform, to both sides.
+
+    A symmetric policy in a symmetric state can only act symmetrically; these break the tie.
+    """
+
+    ahead_m: float = 0.3
+    sideways_m: float = 0.2
+    lifted_m: float = 0.05
+    """All starts are this much above the ground: a bent leg must not start inside it."""
+    yaw_rad: float = 0.2
+    lin_vel_mps: float = 0.3
+    ang_vel_rps: float = 0.3
+    joint_pos_rad: float = 0.15
+    joint_vel_rps: float = 0.5
+
+    def __post_init__(self) -> None:
+        for name, value in vars(self).items():
+            _need(value >= 0, f"start {name}={value:g}; give 0 or more")
+
+
+@dataclass(frozen=True)
+class NoiseCfg:
+    """Errors of what the robot measures: uniform, to both sides, new at every step. The critic's
+    group and the height maps have none."""
+
+    ang_vel_rps: float = 0.2
+    gravity: float = 0.05
+    joint_pos_rad: float = 0.01
+    joint_vel_rps: float = 1.5
+
+    def __post_init__(self) -> None:
+        for name, value in vars(self).items():
+            _need(value >= 0, f"noise {name}={value:g}; give 0 or more")
+
+
+@dataclass(frozen=True)
+class RandomCfg:
+    """What differs between worlds."""
+
+    ranges: Ranges = field(default_factory=lambda: Ranges(friction=(0.5, 1.25)))
+    """Uniform ranges, drawn anew at a reset. Grip stays below WMP's 2: MuJoCo's pyramidal contacts
+    get softer with friction, and at 2 a standing foot sinks so deep that the shank touches too."""
+    push_every_s: float = 15.0
+    """Mean time between pushes; 0 for none."""
+
+    def __post_init__(self) -> None:
+        _need(self.push_every_s >= 0, f"push_every_s={self.push_every_s:g}; give 0 or more")
+
+
+@dataclass(frozen=True)
+class EnvCfg:
+    """Everything about an environment but its size, engine, device and seed."""
+
+    robot: str = "apollo"
+    """A known robot, or the path of a robot file."""
+    families: tuple[tuple[str, float], ...] = (
+        ("flat", 0.1),
+        ("box", 0.25),
+        ("gap", 0.25),
+        ("stairs", 0.15),
+        ("lateral_slope", 0.1),
+        ("rocks", 0.15),
+    )
+    """Course families and the share of the worlds each gets; shares need not sum to one."""
+    levels: int = 20
+    """Difficulties of each family, evenly from 0 to 1."""
+    variants: int = 4
+    """Random courses of each family and level."""
+    mirror_half: bool = False
+    """Every second variant is mirrored: tilted courses then come high on either side."""
+    action_clip: float = 6.0
+    """Actions are clipped to this before anything reads them."""
+    camera: bool = False
+    """Depth images among the observations."""
+    camera_every: int = 5
+    """Control steps between two images: the world model's k."""
+    commands: CommandCfg = field(default_factory=CommandCfg)
+    curriculum: CurriculumCfg = field(default_factory=CurriculumCfg)
+    rewards: RewardCfg = field(default_factory=RewardCfg)
+    ends: EndCfg = field(default_factory=EndCfg)
+    start: StartCfg = field(default_factory=StartCfg)
+    noise: NoiseCfg = field(default_factory=NoiseCfg)
+    random: RandomCfg = field(default_factory=RandomCfg)
+
+    def __post_init__(self) -> None:
+        names = [name for name, _ in self.families]
+        for name, share in self.families:
+            if name not in FAMILIES:
+                raise unknown("course family", name, FAMILIES)
+            _need(
+                share > 0, f"family '{name}' has share {share:g}; give more than 0 or leave it out"
+            )
+            _need(names.count(name) == 1, f"family '{name}' is listed twice; add up its shares")
+        _need(bool(names), "families is empty; list at least one, e.g. flat 1")
+        for name in ("levels", "variants", "camera_every"):
+            _need(getattr(self, name) >= 1, f"{name}={getattr(self, name)}; use 1 or more")
+        _need(self.action_clip > 0, f"action_clip={self.action_clip:g}; give more than 0")
+        _need(
+            self.curriculum.first <= self.levels,
+            f"curriculum.first={self.curriculum.first} with {self.levels} levels; use at most that",
+        )
+
+    @property
+    def episode_steps(self) -> int:
+        return round(self.ends.episode_s / CONTROL_DT)
+
+
+QUIET = (
+    NoiseCfg(0.0, 0.0, 0.0, 0.0),
+    StartCfg(0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0),
+)
+"""Perfect senses and one start, for measuring."""
+
+Engine = Literal["cpu", "gpu"]

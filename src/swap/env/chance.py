@@ -1,0 +1,48 @@
+"""A seed in, every random number of the environment out, each with the way it mirrors.
+
+Whatever is drawn here names its Rep. So a test can hand two worlds mirrored luck, and see that they
+live mirrored lives; a draw with a wrong Rep, or one that favours a side, shows up there.
+"""
+
+import torch
+from torch import Tensor
+
+from swap.robots import Robot
+from swap.sim import Draw, Ranges, draw, draw_push
+from swap.sim.randomise import BODY_PARTS
+from swap.symmetry import Rep
+
+
+class Chance:
+    """The dice of `n` worlds, on their device."""
+
+    def __init__(self, n: int, device: torch.device, seed: int) -> None:
+        self.n, self.device = n, device
+        self.generator = torch.Generator(device).manual_seed(seed)
+
+    def uniform(self, *shape: int) -> Tensor:
+        """[N, *shape] in [0, 1), for what a mirror leaves alone: levels, speeds ahead, times."""
+        return torch.rand(self.n, *shape, generator=self.generator, device=self.device)
+
+    def signed(self, rep: Rep) -> Tensor:
+        """[N, rep.dim] in [-1, 1), for what mirrors as `rep`: noise, offsets, headings."""
+        return self.uniform(rep.dim).mul_(2).sub_(1)
+
+    def draw(self, ranges: Ranges, robot: Robot) -> Draw:
+        """What differs between robots: grip, masses, motors, latency."""
+        return draw(ranges, robot, self.n, self.generator)
+
+    def push(self, ranges: Ranges) -> tuple[Tensor, Tensor]:
+        """Kicks for `Engine.push`, linear and angular, [N, 3] each."""
+        return draw_push(ranges, self.n, self.generator)
+
+
+def merge(mask: Tensor, new: Draw, old: Draw, bodies: bool) -> Draw:
+    """`new` for the worlds in `mask` [N], as `Engine.randomise` applies it."""
+    parts = {}
+    for name, theirs in vars(new).items():
+        mine = getattr(old, name)
+        if bodies or name not in BODY_PARTS:
+            mine = torch.where(mask.view(-1, *[1] * (mine.ndim - 1)), theirs, mine)
+        parts[name] = mine
+    return Draw(**parts)

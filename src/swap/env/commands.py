@@ -1,0 +1,86 @@
+"""Headings and levels in, the velocity command of each world out.
+
+On a course the command is forward speed along the lane. Free worlds (flat ground only) are asked to
+go anywhere, sideways too, or to stand. The yaw rate always comes from a heading to hold.
+"""
+
+import math
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+
+from swap.env.cfg import CommandCfg
+from swap.env.chance import Chance
+from swap.env.frame import wrap
+from swap.sim import CONTROL_DT
+from swap.symmetry import signs
+
+SIDED = signs(-1, -1)
+"""Sideways speed and heading."""
+FOREVER = 1 << 40
+
+
+class Commands:
+    """`value` [N, 3]: forward m/s, left m/s, yaw rad/s, as the robot is told it now."""
+
+    def __init__(self, cfg: CommandCfg, chance: Chance, nobody: Callable[[Tensor], bool]) -> None:
+        """`nobody` may tell that a mask is empty, to save the work."""
+        n, device = chance.n, chance.device
+        self.cfg, self._chance, self._nobody = cfg, chance, nobody
+        self.value = torch.zeros(n, 3, device=device)
+        self.heading_rad = torch.zeros(n, device=device)
+        """The heading to hold."""
+        self.free = torch.zeros(n, dtype=torch.bool, device=device)
+        self._stands = torch.zeros_like(self.free)
+        self._left = torch.zeros(n, dtype=torch.long, device=device)  # steps until the next one
+        self._lasts = max(1, round(cfg.resample_s / CONTROL_DT))
+
+    def start(self, mask: Tensor, flat: Tensor) -> None:
+        """New episodes for `mask` [N]; those on `flat` ground [N] may be free. Their commands come
+        with the next `advance`."""
+        free = flat & (self._chance.uniform() < self.cfg.free_share)
+        self.free = free.where(mask, self.free)
+        self._left.masked_fill_(mask, 0)
+
+    def advance(self, heading_rad: Tensor, progress: Tensor) -> None:
+        """One control step has passed: headings [N] change the yaw rate, time the command."""
+        self._left -= 1
+        over = self._left <= 0
+        if not self._nobody(over):
+            self._sample(over, progress)
+        self.steer(heading_rad)
+
+    def hold(self, mask: Tensor, command: tuple[float, float, float]) -> None:
+        """For good: forward m/s, left m/s and the heading to hold, rad, in the worlds of `mask`."""
+        for k in (0, 1):
+            self.value[:, k].masked_fill_(mask, command[k])
+        self.heading_rad = self.heading_rad.masked_fill(mask, command[2])
+        self.free = self.free & ~mask
+        self._stands = self._stands.masked_fill(mask, not any(command))
+        self._left.masked_fill_(mask, FOREVER)
+
+    def steer(self, heading_rad: Tensor) -> None:
+        """The yaw rate that brings the robot back to the heading it is to hold."""
+        error = wrap(self.heading_rad - heading_rad)
+        limit = self.cfg.yaw_limit_rps
+        self.value[:, 2] = (self.cfg.yaw_gain * error).clamp_(-limit, limit)
+        self.value[:, 2].masked_fill_(self._stands, 0)
+
+    def _sample(self, mask: Tensor, progress: Tensor) -> None:
+        cfg = self.cfg
+        luck, sided = self._chance.uniform(2), self._chance.signed(SIDED)
+        slow, fast = cfg.forward_high_mps
+        high = slow + (fast - slow) * progress
+        low = torch.where(self.free, -cfg.free_back_mps, cfg.forward_low_mps)
+        free = self.free.to(low.dtype)[:, None]
+        plan = torch.stack([low + (high - low) * luck[:, 0], sided[:, 0] * cfg.free_lateral_mps], 1)
+        plan[:, 1:] *= free
+        stands = self.free & (luck[:, 1] < cfg.stand_share)
+        small = (plan.square().sum(1) < cfg.small_mps**2) | stands
+        plan.masked_fill_(small[:, None], 0)
+        self.value[:, :2] = plan.where(mask[:, None], self.value[:, :2])
+        heading = math.pi * sided[:, 1] * free[:, 0]
+        self.heading_rad = heading.where(mask, self.heading_rad)
+        self._stands = stands.where(mask, self._stands)
+        self._left.masked_fill_(mask, self._lasts)

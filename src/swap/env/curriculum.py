@@ -1,0 +1,48 @@
+"""Outcomes of episodes in, the level of each world's next episode out.
+
+Every world has a frontier: the level it works on. A success there moves it up, a failure moves it
+down with some chance. Part of the episodes replay a random level below it, so that what was learned
+is not forgotten; these do not move it. A frontier past the top level means all levels alike: then
+only failures at the top level bring it back.
+"""
+
+from torch import Tensor
+
+from swap.env.cfg import CurriculumCfg
+from swap.env.chance import Chance
+
+
+class Curriculum:
+    """Frontiers and levels of `n` worlds, [N] long, 0 to levels (frontier) or levels - 1."""
+
+    def __init__(self, cfg: CurriculumCfg, levels: int, chance: Chance) -> None:
+        self.cfg, self.levels, self._chance = cfg, levels, chance
+        start = chance.uniform().mul(0).long() + min(cfg.first, levels)
+        self.frontier = start
+        self.level = start.clamp(max=levels - 1)
+
+    @property
+    def progress(self) -> Tensor:
+        """[N] in [0, 1]: how far each world's frontier has come."""
+        return self.frontier / self.levels
+
+    @property
+    def at_frontier(self) -> Tensor:
+        """[N] bool: the running episode is one that moves the frontier."""
+        return self.level == self.frontier.clamp(max=self.levels - 1)
+
+    def settle(self, success: Tensor, failure: Tensor) -> None:
+        """Episodes that ended so, [N] bool each; neither: the frontier stays."""
+        dropped = failure & (self._chance.uniform() < self.cfg.down_share)
+        step = success.long() - dropped.long()
+        moved = (self.frontier + step * self.at_frontier).clamp_(0, self.levels)
+        self.frontier = moved
+
+    def draw(self, mask: Tensor) -> None:
+        """New levels for the worlds in `mask` [N]."""
+        luck = self._chance.uniform(2)
+        below = (luck[:, 0] * self.frontier).long()  # uniform in 0..frontier - 1
+        graduated = self.frontier == self.levels
+        replay = graduated | ((luck[:, 1] < self.cfg.replay_share) & (self.frontier > 0))
+        level = below.where(replay, self.frontier).clamp_(max=self.levels - 1)
+        self.level = level.where(mask, self.level)

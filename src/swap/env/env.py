@@ -1,0 +1,307 @@
+"""Actions in, observations, rewards and ends of episodes out, for N robots at once.
+
+Worlds are reset one step late. When an episode ends at step t, the observation returned at t is
+its true last one: the value beyond a time limit is the value of the next observation, and nothing
+needs to be carried along. At step t + 1 that world's action is ignored. It is reset inside the
+step, after the physics; the observation returned is the first of the new episode, the reward is 0
+and `valid` is False: from the last observation to the first there is no transition, and nothing is
+to be learned from it. One step an episode is lost, and sensors run once a step for everyone.
+
+    step t      obs: last of the episode   terminated or truncated   valid
+    step t + 1  obs: first of the next     neither, reward 0         not valid
+"""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import Tensor
+
+from swap.courses import Course, Goals, goals
+from swap.env.bank import Bank, build, share_out
+from swap.env.cfg import Engine, EnvCfg
+from swap.env.chance import Chance, merge
+from swap.env.commands import Commands
+from swap.env.curriculum import Curriculum
+from swap.env.frame import Frame, Memory
+from swap.env.heights import Heights
+from swap.env.metrics import Tally
+from swap.env.observations import Observations
+from swap.env.rewards import Rewards
+from swap.env.starts import Starts
+from swap.env.terminations import End, Terminations, Verdict
+from swap.errors import UserError
+from swap.robots import load
+from swap.sensors import CameraCfg, DepthCamera, DepthCameraCfg, HeightCfg
+from swap.sim import CONTROL_DT, FIXED, make_engine, nominal
+from swap.symmetry import Layout, Spaces
+
+if TYPE_CHECKING:
+    from swap.env.trials import Trials
+
+
+@dataclass(frozen=True)
+class Step:
+    """What one control step gives, [N] each."""
+
+    obs: dict[str, Tensor]
+    """By group name; new tensors at every step, but for depth images."""
+    reward: Tensor
+    terminated: Tensor  # bool: failure; the value beyond is 0
+    truncated: Tensor  # bool: time limit, success, ...; the value beyond is that of `obs`
+    valid: Tensor  # bool: False where the transition is none (see the top of this file)
+    info: dict[str, Tensor]
+
+
+class ParkourEnv:
+    """`n` worlds, each on a course of its family, at a level that follows its successes."""
+
+    def __init__(
+        self, cfg: EnvCfg, n: int, *, engine: Engine = "cpu", device: str = "cpu", seed: int = 0
+    ) -> None:
+        names = [name for name, _ in cfg.families]
+        bank = build(names, cfg.levels, cfg.variants, cfg.mirror_half, seed)
+        family = share_out([share for _, share in cfg.families], n)
+        self._setup(cfg, bank, family, engine, device, seed)
+
+    @staticmethod
+    def trials(cfg: EnvCfg, courses: Sequence[Course], **options: Any) -> "Trials":
+        """One episode on each of these courses, for measuring: see `swap.env.trials.Trials`."""
+        from swap.env.trials import Trials
+
+        return Trials(cfg, courses, **options)
+
+    def _setup(
+        self, cfg: EnvCfg, bank: Bank, family: Tensor, engine: Engine, device: str, seed: int
+    ) -> None:
+        if engine == "cpu" and device != "cpu":
+            raise UserError(f"engine cpu runs on device cpu, not {device}; use engine gpu")
+        self.cfg, self.n = cfg, len(family)
+        self.robot = load(cfg.robot)
+        self.spaces = Spaces(self.robot.body)
+        self.engine = make_engine(
+            engine, self.robot, bank.courses, self.n, device, slots=bank.slots
+        )
+        self.device = place = self.engine.device
+        self.chance = self._make_chance(seed)
+        self.families, self.family = bank.families, family.to(place)
+        self._table, self._sizes = bank.table.to(place), bank.sizes.to(place)
+        self._is_flat = torch.tensor([f == "flat" for f in bank.families]).to(place)[self.family]
+        self._bank_goals = goals(bank.courses, str(place))
+        starts = [course.start_z for course in bank.courses]
+        self._start_z = torch.tensor(starts, dtype=torch.float32).to(place)
+        self._pose = torch.tensor(self.robot.default_pose).to(place)
+        self._bodies = engine == "cpu"  # on a GPU new masses cost hundreds of launches
+        self._may_ask = engine == "cpu"  # on a GPU an answer would have to be waited for
+        self._varies = cfg.random.ranges != FIXED
+        self._push_share = CONTROL_DT / every if (every := cfg.random.push_every_s) else 0.0
+
+        self.heights = Heights(HeightCfg(), self.n, bank.slots, place)
+        self.camera = self._make_camera(seed, bank.slots) if cfg.camera else None
+        self.curriculum = Curriculum(cfg.curriculum, bank.levels, self.chance)
+        self.commands = Commands(cfg.commands, self.chance, self.nobody)
+        self.memory = Memory(self.robot, self.heights, cfg.ends.stall_m)
+        self.rewards = Rewards(cfg.rewards.preset, dict(cfg.rewards.weights), place)
+        self.terminations = Terminations(cfg.ends, self.robot)
+        self.observations = Observations(cfg.noise, self.robot, self.spaces, self.chance)
+        self.starts = Starts(cfg.start, self.robot, self.chance)
+        self.tally = Tally(bank.families, self.family, self.rewards.names)
+        self.drawn = nominal(self.robot, self.n, place)
+        """What differs between the worlds now."""
+        self.goals: Goals = self._bank_goals
+        self._everyone = torch.ones(self.n, dtype=torch.bool, device=place)
+        self._ended = self._everyone
+        self._count = 0
+
+    @property
+    def groups(self) -> dict[str, Layout]:
+        """The layout of every observation group; depth images, [N, rows, cols], have none."""
+        return self.observations.groups
+
+    def nobody(self, mask: Tensor) -> bool:
+        """Whether `mask` [N] is empty, where that can be known without waiting for the device;
+        elsewhere False, and the work is done for an empty mask."""
+        return self._may_ask and not mask.any()
+
+    # --- the loop -------------------------------------------------------------------------------
+    def reset(self) -> dict[str, Tensor]:
+        """Every world begins an episode. With the same `state_dict` the same ones."""
+        self._count = 0
+        with self._alone():
+            self._begin(self._everyone, bodies=True)
+            self.memory.act(torch.zeros_like(self.memory.action))
+            return self._finish(self._look(), self._everyone)
+
+    def step(self, action: Tensor) -> Step:
+        """One control step with `action` [N, 12]: joint targets around the default pose."""
+        with self._alone():
+            return self._step(action)
+
+    def _step(self, action: Tensor) -> Step:
+        fresh = self._ended
+        limit = self.cfg.action_clip
+        action = action.detach().clamp(-limit, limit).masked_fill(fresh[:, None], 0)
+        self._push()
+        self.memory.act(action)
+        self.engine.step(self._pose + self.robot.action_scale * action)
+        self._count += 1
+        self._begin(fresh, bodies=self._bodies)
+
+        frame = self._look()
+        verdict = self._judge(frame, fresh)
+        valid = ~(fresh | frame.failed)
+        reward, terms = self.rewards(frame)
+        reward = reward * valid
+        counted = self.curriculum.at_frontier & frame.course
+        self.tally.add(frame, verdict, reward, terms, valid, counted)
+        self._conclude(frame, verdict)
+        info = {
+            "reason": verdict.reason,
+            "success": verdict.success,
+            "time_s": frame.steps * CONTROL_DT,
+            "level": self.curriculum.level,
+            "flat": frame.flat,
+        }
+        obs = self._finish(frame, fresh)
+        return Step(obs, reward, verdict.terminated, verdict.truncated, valid, info)
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        """The CPU engine has threads of its own. Torch's would wait for work in a loop beside them,
+        which costs more than they do for tensors this small."""
+        threads = torch.get_num_threads()
+        if not self._may_ask or threads == 1:
+            yield
+            return
+        torch.set_num_threads(1)
+        try:
+            yield
+        finally:
+            torch.set_num_threads(threads)
+
+    # --- its parts ------------------------------------------------------------------------------
+    def _begin(self, mask: Tensor, bodies: bool) -> None:
+        """The worlds in `mask` [N] get a course, a robot of their own, a start and a command."""
+        if self.nobody(mask):
+            return
+        self.engine.assign(mask, self._choose(mask))
+        course = self.engine.course_id.long()
+        every = self._bank_goals
+        self.goals = Goals(*(x[course] for x in (every.x, every.z, every.tilt, every.lane)))
+        if self._varies:
+            given = self.chance.draw(self.cfg.random.ranges, self.robot)
+            self.engine.randomise(mask, given, bodies=bodies)
+            self.drawn = merge(mask, given, self.drawn, bodies)
+        self.engine.reset(mask, self.starts.draw(self._start_z[course]))
+        self._instruct(mask)
+
+    def _choose(self, mask: Tensor) -> Tensor:
+        """A course for each world [N] long; those in `mask` take it."""
+        self.curriculum.draw(mask)
+        variants = self._table.shape[2]
+        variant = (self.chance.uniform() * variants).long()
+        return self._table[self.family, self.curriculum.level, variant]
+
+    def _instruct(self, mask: Tensor) -> None:
+        self.commands.start(mask, self._is_flat)
+
+    def _push(self) -> None:
+        if not self._push_share:
+            return
+        mask = (self.chance.uniform() < self._push_share) & ~self._ended
+        if not self.nobody(mask):
+            self.engine.push(mask, *self.chance.push(self.cfg.random.ranges))
+
+    def _look(self) -> Frame:
+        state = self.engine.state
+        self.heights.measure(self.engine.boxes, state)
+        return self.memory.frame(
+            state,
+            self.heights,
+            self.goals,
+            self.commands.value.clone(),
+            self.commands.heading_rad,
+            ~self.commands.free,
+        )
+
+    def _judge(self, frame: Frame, fresh: Tensor) -> Verdict:
+        return self.terminations(frame, self.goals, ~fresh)
+
+    def _conclude(self, frame: Frame, verdict: Verdict) -> None:
+        """What ends of episodes mean for the levels to come."""
+        slow = (verdict.reason == int(End.TIME)) & (
+            self.memory.best_x < 0.5 * self.memory.asked_m  # out of time by its own fault
+        )
+        failure = verdict.terminated | slow
+        self.curriculum.settle(verdict.success & frame.course, failure & frame.course)
+        self._ended = verdict.ended
+
+    def _finish(self, frame: Frame, fresh: Tensor) -> dict[str, Tensor]:
+        """The observation; worlds in `fresh` [N] have no past."""
+        if not self.nobody(fresh):
+            self.memory.reset(fresh, self.engine.state)
+        self._ended = self._ended & ~fresh
+        self.commands.advance(frame.heading_rad, self.curriculum.progress)
+        obs = self.observations(frame, self.commands.value, self.heights, self.drawn, fresh)
+        if self.camera is not None:
+            self._photograph(self.camera, fresh)
+            obs["depth_clean"], obs["depth_noisy"] = self.camera.frames
+        return obs
+
+    def _photograph(self, camera: DepthCamera, fresh: Tensor) -> None:
+        """Images every k steps; a world that has just begun gets its first at once."""
+        state = self.engine.state
+        camera.track(state.base_pos, state.base_quat)
+        if not self.nobody(fresh):
+            camera.reset(fresh, state.base_pos, state.base_quat)
+        if self._count % self.cfg.camera_every == 0:
+            camera.capture(self.engine.boxes)
+        elif not self.nobody(fresh):
+            camera.capture(self.engine.boxes, fresh)
+
+    # --- figures and checkpoints ----------------------------------------------------------------
+    def metrics(self) -> dict[str, float]:
+        """Figures since the last call, by name; waits for the device. Frontiers are mean sizes in
+        each family's own unit."""
+        told = self.tally.read()
+        level = self.curriculum.frontier.clamp(max=self.curriculum.levels - 1)
+        size = self._sizes[self.family, level]
+        for k, name in enumerate(self.families):
+            mine = self.family == k
+            if mine.any():
+                told[f"frontier/{name}"] = float(size[mine].mean())
+                told[f"level/{name}"] = float(self.curriculum.frontier[mine].float().mean())
+        return told
+
+    def state_dict(self) -> dict[str, Tensor]:
+        """All that `reset` depends on. For a run that resumes exactly, `reset` after saving too."""
+        state = {
+            "frontier": self.curriculum.frontier.clone(),
+            "generator": self.chance.generator.get_state(),
+        }
+        if self.camera is not None:
+            state["camera"] = self.camera.draws.count.clone()
+        return state
+
+    def load_state_dict(self, state: dict[str, Tensor]) -> None:
+        """Call `reset` next."""
+        if state["frontier"].shape != (self.n,):
+            raise UserError(
+                f"the saved state is of {len(state['frontier'])} worlds, this environment has "
+                f"{self.n}; use the same number"
+            )
+        self.curriculum.frontier = state["frontier"].to(self.device)
+        self.chance.generator.set_state(state["generator"].cpu())
+        if self.camera is not None and "camera" in state:
+            self.camera.draws.count.copy_(state["camera"])
+
+    # --- made once ------------------------------------------------------------------------------
+    def _make_chance(self, seed: int) -> Chance:
+        return Chance(self.n, self.device, seed)
+
+    def _make_camera(self, seed: int, slots: int) -> DepthCamera:
+        mount = self.robot.camera
+        cfg = DepthCameraCfg(CameraCfg(pos_b=mount.pos, pitch_rad=mount.pitch), step_s=CONTROL_DT)
+        return DepthCamera(cfg, self.n, slots, self.device, seed=seed)

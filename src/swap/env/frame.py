@@ -1,0 +1,200 @@
+"""The engine's state and the height maps in, one Frame out: all that rewards and endings read.
+
+`Memory` holds what has to be remembered from one control step to the next. It is the only place
+where time passes; rewards and endings are pure functions of a Frame.
+"""
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from swap.courses import Goals, held, reached
+from swap.env.heights import Heights
+from swap.robots import PARTS, Robot
+from swap.sim import CONTROL_DT, State
+
+TOUCH_N = 1.0
+"""A foot with more force than this stands."""
+HIT_N = 0.1
+"""A thigh, a shank or the trunk with more force than this touches something."""
+LEVEL_M = 0.1
+"""The ground around the robot is flat if its heights differ by less."""
+TRUNK_M = (0.4, 0.2)
+"""Half length and half width of the ground that counts as below the trunk."""
+
+
+@dataclass(frozen=True)
+class Frame:
+    """One control step of N worlds, after the physics. Some tensors are the engine's own: read a
+    frame before the next step."""
+
+    base_pos: Tensor  # [N, 3] world, m
+    heading_rad: Tensor  # [N]
+    lin_vel_b: Tensor  # [N, 3] m/s
+    ang_vel_b: Tensor  # [N, 3] rad/s
+    gravity_b: Tensor  # [N, 3] unit vector
+    command: Tensor  # [N, 3] as the robot was told it when it acted
+    heading_error_rad: Tensor  # [N] from the heading it is to hold
+    height_error_m: Tensor  # [N] base above the ground below it, minus the robot's h_des
+    flat: Tensor  # [N] bool: the ground all around is flat
+    course: Tensor  # [N] bool: the world has a goal; not so with free commands
+    joint_pos: Tensor  # [N, 12] from the default pose, rad
+    joint_vel: Tensor  # [N, 12] rad/s
+    joint_acc: Tensor  # [N, 12] rad/s^2
+    torque: Tensor  # [N, 12] Nm
+    abad_pos: Tensor  # [N, 4] from the default pose, rad
+    foot_force: Tensor  # [N, 4, 3] world, N
+    standing: Tensor  # [N, 4] bool: this foot, now or a step ago
+    landed: Tensor  # [N, 4] bool: this foot has just come down
+    air_s: Tensor  # [N, 4] how long it was up
+    hit: Tensor  # [N, 8] bool: thigh and shank of each leg touch something
+    trunk_force: Tensor  # [N] N
+    action: Tensor  # [N, 12]
+    last_action: Tensor  # [N, 12]
+    older_action: Tensor  # [N, 12]
+    headway_mps: Tensor  # [N] speed at which the best x so far grows; 0 in free worlds
+    stalled_s: Tensor  # [N] since the last headway worth the name, under a forward command
+    held_s: Tensor  # [N] beyond the goal without a break
+    steps: Tensor  # [N] long: control steps of this episode
+    failed: Tensor  # [N] bool: the physics diverged
+
+
+class Memory:
+    """What the frames of `n` worlds owe to earlier ones."""
+
+    def __init__(self, robot: Robot, heights: Heights, stall_m: float) -> None:
+        n, device = heights.out.shape[0], heights.out.device
+        self._robot, self._stall_m = robot, stall_m
+        self._pose = torch.tensor(robot.default_pose, device=device)
+        self._abad = slice(PARTS.index("abad"), None, len(PARTS))
+        self._down = torch.tensor([0.0, 0.0, -1.0], device=device).expand(n, 3)
+        self._grid = heights.cfg.terrain.grid
+        xs = [x for x, _ in heights.cfg.terrain.points[:: self._grid.cols]]
+        ys = [y for _, y in heights.cfg.terrain.points[: self._grid.cols]]
+        self._below = _within(xs, TRUNK_M[0]), _within(ys, TRUNK_M[1])
+        joints = len(robot.joints)
+        self.action = torch.zeros(n, joints, device=device)
+        self.last_action = torch.zeros_like(self.action)
+        self.older_action = torch.zeros_like(self.action)
+        self._joint_vel = torch.zeros_like(self.action)
+        self._air_s = torch.zeros(n, len(robot.legs), device=device)
+        self._touched = torch.zeros(n, len(robot.legs), dtype=torch.bool, device=device)
+        self.best_x = torch.zeros(n, device=device)
+        self.asked_m = torch.zeros(n, device=device)
+        """How far the commands so far would have led."""
+        self._mark_x = torch.zeros(n, device=device)
+        self._stalled_s = torch.zeros(n, device=device)
+        self._held_s = torch.zeros(n, device=device)
+        self.steps = torch.zeros(n, dtype=torch.long, device=device)
+
+    def act(self, action: Tensor) -> None:
+        self.older_action, self.last_action, self.action = self.last_action, self.action, action
+
+    def reset(self, mask: Tensor, state: State) -> None:
+        """The worlds in `mask` [N] begin an episode where they stand now."""
+        rows = mask[:, None]
+        for name in ("action", "last_action", "older_action", "_air_s", "_touched"):
+            setattr(self, name, getattr(self, name).masked_fill(rows, 0))
+        for name in ("asked_m", "_stalled_s", "_held_s", "steps"):
+            setattr(self, name, getattr(self, name).masked_fill(mask, 0))
+        x = state.base_pos[:, 0]
+        self.best_x, self._mark_x = x.where(mask, self.best_x), x.where(mask, self._mark_x)
+        self._joint_vel = state.joint_vel.where(rows, self._joint_vel)
+
+    def frame(
+        self,
+        state: State,
+        heights: Heights,
+        goals: Goals,
+        command: Tensor,
+        heading_to_hold: Tensor,
+        course: Tensor,
+    ) -> Frame:
+        """One control step has passed."""
+        base_pos = state.base_pos.clone()
+        heading = heading_of(state.base_quat)
+        vectors = torch.stack([state.base_lin_vel, self._down], 1)  # [N, 2, 3]
+        lin_vel_b, gravity_b = into_body(state.base_quat, vectors).unbind(1)
+        terrain = heights.terrain
+        flat = (terrain.amax(1) - terrain.amin(1)) < LEVEL_M
+        below = terrain.unflatten(1, (self._grid.rows, self._grid.cols))
+        height = -below[:, self._below[0], self._below[1]].mean((1, 2))
+
+        force = state.force.norm(dim=-1)  # [N, 13]: feet, thighs, shanks, trunk
+        touching = force[:, :4] > TOUCH_N
+        standing = touching | self._touched  # a foot that bounces for a step has not stepped
+        air_s = self._air_s + CONTROL_DT
+        landed = standing & (self._air_s > 0)
+        hit = (force[:, 4:12] > HIT_N).unflatten(1, (2, 4)).transpose(1, 2).flatten(1)
+        self._touched, self._air_s = touching, air_s.masked_fill(standing, 0)
+
+        x = base_pos[:, 0]
+        headway = (x - self.best_x).clamp_(min=0) * course
+        self.best_x = torch.maximum(self.best_x, x)
+        ahead = x > self._mark_x + self._stall_m
+        self._mark_x = x.where(ahead, self._mark_x)
+        waits = course & (command[:, 0] > 0)
+        self._stalled_s = (self._stalled_s + CONTROL_DT).masked_fill_(ahead | ~waits, 0)
+        now = reached(goals, base_pos, gravity_b[:, 2], state.foot_pos)
+        self._held_s = held(self._held_s, now & course, CONTROL_DT)
+        self.asked_m = self.asked_m + CONTROL_DT * command[:, 0]
+        self.steps = self.steps + 1
+
+        joint_pos, joint_vel = state.joint_pos - self._pose, state.joint_vel.clone()
+        joint_acc = (joint_vel - self._joint_vel) / CONTROL_DT
+        self._joint_vel = joint_vel
+        return Frame(
+            base_pos=base_pos,
+            heading_rad=heading,
+            lin_vel_b=lin_vel_b,
+            ang_vel_b=state.base_ang_vel,
+            gravity_b=gravity_b,
+            command=command,
+            heading_error_rad=wrap(heading_to_hold - heading),
+            height_error_m=height - self._robot.h_des,
+            flat=flat,
+            course=course,
+            joint_pos=joint_pos,
+            joint_vel=joint_vel,
+            joint_acc=joint_acc,
+            torque=state.torque,
+            abad_pos=joint_pos[:, self._abad],
+            foot_force=state.foot_force,
+            standing=standing,
+            landed=landed,
+            air_s=air_s,
+            hit=hit,
+            trunk_force=force[:, 12],
+            action=self.action,
+            last_action=self.last_action,
+            older_action=self.older_action,
+            headway_mps=headway / CONTROL_DT,
+            stalled_s=self._stalled_s,
+            held_s=self._held_s,
+            steps=self.steps,
+            failed=state.failed,
+        )
+
+
+def into_body(quat: Tensor, vectors_w: Tensor) -> Tensor:
+    """Quaternions [N, 4] (w, x, y, z) and world vectors [N, K, 3] -> the same in the body frame."""
+    w, u = quat[:, None, :1], quat[:, None, 1:].expand_as(vectors_w)
+    t = 2 * torch.linalg.cross(u, vectors_w)
+    return vectors_w - w * t + torch.linalg.cross(u, t)
+
+
+def heading_of(quat: Tensor) -> Tensor:
+    """[N, 4] -> [N] rad: the twist about the vertical, defined however steeply the robot pitches;
+    height maps turn with the same."""
+    return wrap(2 * torch.atan2(quat[:, 3], quat[:, 0]))
+
+
+def wrap(angle_rad: Tensor) -> Tensor:
+    """Into -pi..pi; the negative of an angle gives the negative."""
+    return torch.atan2(angle_rad.sin(), angle_rad.cos())
+
+
+def _within(places: list[float], reach: float) -> slice:
+    inside = [k for k, place in enumerate(places) if abs(place) <= reach + 1e-6]
+    return slice(inside[0], inside[-1] + 1)

@@ -1,0 +1,75 @@
+"""Steps and ends of episodes in, named figures out: sums stay on the device until they are read."""
+
+import torch
+from torch import Tensor
+
+from swap.env.frame import Frame
+from swap.env.terminations import End, Verdict
+from swap.sim import CONTROL_DT
+
+
+class Tally:
+    """Running sums since the last `read`."""
+
+    def __init__(self, families: tuple[str, ...], family: Tensor, terms: tuple[str, ...]) -> None:
+        device = family.device
+        self._families, self._family, self._terms = families, family, terms
+        # A matrix product counts by family: the same order of sums every time.
+        self._member = torch.nn.functional.one_hot(family, len(families)).T.float()  # [F, N]
+        self._code = torch.arange(len(End), device=device)
+        self._term_sum = torch.zeros(len(terms), device=device)
+        self._sums = torch.zeros(4, device=device)  # reward, valid steps, speed, speed error
+        self._ends = torch.zeros(len(families), len(End), device=device)
+        self._at_frontier = torch.zeros(len(families), 2, device=device)  # episodes, successes
+        self._steps = torch.zeros((), device=device)
+
+    def add(
+        self,
+        frame: Frame,
+        verdict: Verdict,
+        reward: Tensor,
+        terms: Tensor,
+        valid: Tensor,
+        counted: Tensor,
+    ) -> None:
+        """One control step; `terms` [T, N], the others [N]. `counted`: episodes that move the
+        frontier when they end."""
+        weight, ended = valid.float(), verdict.ended
+        self._term_sum += terms @ weight
+        speed = frame.lin_vel_b[:, 0]
+        error = (speed - frame.command[:, 0]).abs()
+        self._sums += torch.stack([reward, weight, speed, error]) @ weight
+        reasons = (verdict.reason[:, None] == self._code) & ended[:, None]  # [N, E]
+        at_frontier = torch.stack([ended & counted, verdict.success & counted], 1)
+        counts = self._member @ torch.cat([reasons, at_frontier], 1).float()
+        self._ends += counts[:, : len(End)]
+        self._at_frontier += counts[:, len(End) :]
+        self._steps += (frame.steps * ended).sum()
+
+    def read(self) -> dict[str, float]:
+        """Means since the last call. Waits for the device."""
+        reward, valid, speed, error = self._sums.tolist()
+        ends, pairs = self._ends.tolist(), self._at_frontier.tolist()
+        told = {
+            "reward/step": _ratio(reward, valid),
+            "speed_mps": _ratio(speed, valid),
+            "speed_error_mps": _ratio(error, valid),
+        }
+        for name, total in zip(self._terms, self._term_sum.tolist(), strict=True):
+            told[f"reward/{name}"] = _ratio(total, valid)
+        for name, row, (tried, done) in zip(self._families, ends, pairs, strict=True):
+            told[f"success/{name}"] = _ratio(row[End.SUCCESS], sum(row))
+            told[f"success_at_frontier/{name}"] = _ratio(done, tried)
+        episodes = sum(map(sum, ends))
+        for end in list(End)[1:]:
+            told[f"end/{end.name.lower()}"] = _ratio(sum(row[end] for row in ends), episodes)
+        told["episodes"] = episodes
+        told["episode_s"] = _ratio(self._steps.item() * CONTROL_DT, episodes)
+        for sums in (self._term_sum, self._sums, self._ends, self._at_frontier, self._steps):
+            sums.zero_()
+        return told
+
+
+def _ratio(part: float, whole: float) -> float:
+    """NaN says that there was nothing to take the mean of."""
+    return part / whole if whole else float("nan")

@@ -1,0 +1,111 @@
+"""A Frame and the height maps in, the observation groups of the paper's Table out.
+
+Every group is a Layout of the symmetry room and is packed in its order. A field has one scale
+wherever it occurs, so a scale never breaks the mirror. Units: joint angles are from the default
+pose; heights are metres, surface minus base (foot maps: minus foot); gains and link factors are
+given as what they differ from nominal.
+"""
+
+import torch
+from torch import Tensor
+
+from swap.env.cfg import NoiseCfg
+from swap.env.chance import Chance
+from swap.env.frame import Frame
+from swap.env.heights import Heights
+from swap.robots import Robot
+from swap.sim import Draw
+from swap.symmetry import Layout, Spaces
+
+SCALES = {"ang_vel": 0.25, "joint_vel": 0.05, "kp": 5.0, "kd": 5.0, "com_offset": 20.0, "mass": 5.0}
+"""By field; 1 where nothing is said. The networks normalise too: this is for readers of raw data,
+such as the world model's reconstruction loss."""
+MEASURED = ("ang_vel", "gravity", "joint_pos", "joint_vel")
+"""What the robot measures itself, and measures with noise."""
+
+
+class Observations:
+    """Observation groups of `n` worlds, by name."""
+
+    def __init__(self, cfg: NoiseCfg, robot: Robot, spaces: Spaces, chance: Chance) -> None:
+        self._robot, self._chance = robot, chance
+        self.groups: dict[str, Layout] = {
+            "proprioception": spaces.proprioception,
+            "history": spaces.actor_history,
+            "command": spaces.command,
+            "privileged": spaces.privileged,
+            "terrain_heights": spaces.layout("terrain_heights"),
+            "body_heights": spaces.layout("body_heights"),
+            "foot_heights": spaces.layout("foot_heights"),
+        }
+        self._measured = spaces.layout(*MEASURED)
+        sizes = {
+            "ang_vel": cfg.ang_vel_rps,
+            "gravity": cfg.gravity,
+            "joint_pos": cfg.joint_pos_rad,
+            "joint_vel": cfg.joint_vel_rps,
+        }
+        self._noise = self._row(self._measured, {n: s * scale(n) for n, s in sizes.items()})
+        self._noisy = any(size > 0 for size in sizes.values())
+        self._scale = self._row(self._measured, {name: scale(name) for name in MEASURED})
+        step = spaces.layout(*MEASURED, "action")
+        self._history = torch.zeros(chance.n, spaces.history, step.dim, device=chance.device)
+
+    def __call__(
+        self, f: Frame, command: Tensor, heights: Heights, drawn: Draw, fresh: Tensor
+    ) -> dict[str, Tensor]:
+        """`command` [N, 3] is the one to obey next; `fresh` [N] bool: no past before this step."""
+        clean = torch.cat([f.ang_vel_b, f.gravity_b, f.joint_pos, f.joint_vel], 1) * self._scale
+        noisy = clean
+        if self._noisy:
+            noisy = clean + self._chance.signed(self._measured.rep) * self._noise
+        newest = torch.cat([noisy, f.action], 1)[:, None]  # [N, 1, 42]
+        older = torch.where(fresh[:, None, None], newest, self._history[:, :-1])
+        self._history = torch.cat([newest, older], 1)  # newest first
+        # Sensors write into the same storage at the next step, so this is a copy.
+        terrain, body, foot = heights.split(heights.out.clone())
+        command = command.clone()
+        measured = self._measured.unpack(noisy)
+        return {
+            "proprioception": torch.cat(
+                [
+                    *(measured["ang_vel"], measured["gravity"], command),
+                    *(measured["joint_pos"], measured["joint_vel"]),
+                ],
+                1,
+            ),
+            "history": self._history.flatten(1),
+            "command": command,
+            "privileged": self._privileged(f, clean, command, terrain, drawn),
+            "terrain_heights": terrain,
+            "body_heights": body,
+            "foot_heights": foot,
+        }
+
+    def _privileged(
+        self, f: Frame, clean: Tensor, command: Tensor, terrain: Tensor, drawn: Draw
+    ) -> Tensor:
+        known = self._measured.unpack(clean)
+        parts = {
+            "contacts": f.hit.float(),
+            "kd": (drawn.kd - 1) * scale("kd"),
+            "kp": (drawn.kp - 1) * scale("kp"),
+            "com_offset": drawn.com * scale("com_offset"),
+            "mass": drawn.payload[:, None] * (scale("mass") / self._robot.mass),
+            "restitution": drawn.restitution[:, None],
+            "friction": drawn.friction[:, None] - 1,
+            "lin_vel": f.lin_vel_b,
+            **known,
+            "command": command,
+            "action": f.action,
+            "terrain_heights": terrain,
+        }
+        return self.groups["privileged"].pack(parts)
+
+    def _row(self, layout: Layout, by_name: dict[str, float]) -> Tensor:
+        values = [by_name[field.name] for field in layout for _ in range(field.dim)]
+        return torch.tensor(values, device=self._chance.device)
+
+
+def scale(name: str) -> float:
+    return SCALES.get(name, 1.0)

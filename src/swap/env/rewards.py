@@ -1,0 +1,206 @@
+"""A Frame in, a reward for each world out: one pure function a row of the paper's Table.
+
+`REWARDS` is the table: functions, equations and the weights of two presets. `paper` is the paper's
+own, with the two terms against exploits that WMP adds. As it stands the wall is a trap: standing at
+it outlives falling off it. `teacher` is what got out of it: the terms that hold the trunk low,
+level and calm only count on flat ground, tracking weighs more, and new ground pays.
+
+The sum is weighted, multiplied by the control step and clipped at zero from below, so that ending
+an episode early can never pay.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+import torch
+from torch import Tensor
+
+from swap.env.frame import Frame
+from swap.sim import CONTROL_DT
+
+SIGMA = 0.15
+"""Of velocity tracking, (m/s)^2 and (rad/s)^2."""
+SIGMA_H = 0.1
+"""Of the height in static stance, m."""
+SIGMA_O = 0.1
+"""Of the orientation in static stance, rad."""
+AIR_S = 0.5
+"""A step should be this long in the air."""
+STUMBLE = 4.0
+"""A foot with more sideways force than this times the upward one has run into something."""
+SLOW = 0.1
+"""Commands and speeds below this (m/s, rad/s) are standing still."""
+ASKED_MPS = 0.2
+"""Forward commands above this ask for motion."""
+ASTRAY_RAD = 1.0
+
+RewardPreset = Literal["paper", "teacher"]
+Reward = Callable[[Frame], Tensor]
+
+
+# --- the paper's Table ----------------------------------------------------------------------------
+def lin_vel_tracking(f: Frame) -> Tensor:
+    error = (f.command[:, :2] - f.lin_vel_b[:, :2]).square().sum(1)
+    return torch.exp(-error / SIGMA)
+
+
+def ang_vel_tracking(f: Frame) -> Tensor:
+    return torch.exp(-(f.command[:, 2] - f.ang_vel_b[:, 2]).square() / SIGMA)
+
+
+def static_stance(f: Frame) -> Tensor:
+    stance = f.standing.all(1) & (f.command.abs() < SLOW).all(1)
+    low = f.height_error_m.abs() / SIGMA_H + roll_pitch(f).norm(dim=1) / SIGMA_O
+    return stance * torch.exp(-low)
+
+
+def body_height(f: Frame) -> Tensor:
+    return f.height_error_m.square()
+
+
+def vertical_vel(f: Frame) -> Tensor:
+    return f.lin_vel_b[:, 2].square()
+
+
+def xy_ang_vel(f: Frame) -> Tensor:
+    return f.ang_vel_b[:, :2].square().sum(1)
+
+
+def orientation(f: Frame) -> Tensor:
+    return roll_pitch(f).square().sum(1)
+
+
+def collision(f: Frame) -> Tensor:
+    return f.hit.sum(1, dtype=f.action.dtype)
+
+
+def feet_air_time(f: Frame) -> Tensor:
+    return ((f.air_s - AIR_S) * f.landed).sum(1)
+
+
+def feet_stumble(f: Frame) -> Tensor:
+    sideways, upward = f.foot_force[..., :2].norm(dim=-1), f.foot_force[..., 2].abs()
+    return (sideways > STUMBLE * upward).sum(1, dtype=f.action.dtype)
+
+
+def abad_angle(f: Frame) -> Tensor:
+    return f.abad_pos.square().sum(1)
+
+
+def torque(f: Frame) -> Tensor:
+    return f.torque.square().sum(1)
+
+
+def joint_acc(f: Frame) -> Tensor:
+    return f.joint_acc.square().sum(1)
+
+
+def power(f: Frame) -> Tensor:
+    return (f.torque * f.joint_vel).abs().sum(1)
+
+
+def action_rate(f: Frame) -> Tensor:
+    return (f.action - f.last_action).square().sum(1)
+
+
+def smoothness(f: Frame) -> Tensor:
+    return (f.action - 2 * f.last_action + f.older_action).square().sum(1)
+
+
+# --- against exploits and the trap at the wall ----------------------------------------------------
+def stuck(f: Frame) -> Tensor:
+    return ((f.command[:, 0] > ASKED_MPS) & (f.lin_vel_b[:, 0].abs() < SLOW)).float()
+
+
+def astray(f: Frame) -> Tensor:
+    return (f.course & (f.heading_error_rad.abs() > ASTRAY_RAD)).float()
+
+
+def headway(f: Frame) -> Tensor:
+    return f.headway_mps
+
+
+def body_height_flat(f: Frame) -> Tensor:
+    return f.flat * body_height(f)
+
+
+def vertical_vel_flat(f: Frame) -> Tensor:
+    return f.flat * vertical_vel(f)
+
+
+def orientation_flat(f: Frame) -> Tensor:
+    return f.flat * orientation(f)
+
+
+def roll_pitch(f: Frame) -> Tensor:
+    """[N, 2] rad: how far the body's y and x axes are from level. Unlike Euler angles these stay
+    defined with the nose straight up, where a robot that climbs a wall is."""
+    return torch.asin(f.gravity_b[:, :2].clamp(-1, 1)).flip(1)
+
+
+@dataclass(frozen=True)
+class Row:
+    """One row of the table."""
+
+    name: str
+    function: Reward
+    equation: str
+    origin: str
+    paper: float
+    """Weights of the two presets; 0 leaves the term out."""
+    teacher: float
+
+    def weight(self, preset: RewardPreset) -> float:
+        return self.paper if preset == "paper" else self.teacher
+
+
+REWARDS = (
+    Row("lin_vel_tracking", lin_vel_tracking, "exp(-|v_cmd - v|²_xy / 0.15)", "paper", 1.0, 1.5),
+    Row("ang_vel_tracking", ang_vel_tracking, "exp(-(ω_cmd - ω)²_yaw / 0.15)", "paper", 0.5, 0.5),
+    Row(
+        "static_stance",
+        static_stance,
+        "1{4 feet down, |c| < 0.1} exp(-|Δh| / 0.1) exp(-|θ| / 0.1)",
+        "paper",
+        1.0,
+        1.0,
+    ),
+    Row("body_height", body_height, "(h - h_des)²", "paper", -5.0, 0.0),
+    Row("body_height_flat", body_height_flat, "1{flat} (h - h_des)²", "ours", 0.0, -5.0),
+    Row("vertical_vel", vertical_vel, "v_z²", "paper", -1.0, 0.0),
+    Row("vertical_vel_flat", vertical_vel_flat, "1{flat} v_z²", "ours", 0.0, -1.0),
+    Row("xy_ang_vel", xy_ang_vel, "|ω_xy|²", "paper", -0.05, -0.05),
+    Row("orientation", orientation, "θ_pitch² + θ_roll²", "paper", -0.2, 0.0),
+    Row("orientation_flat", orientation_flat, "1{flat} (θ_pitch² + θ_roll²)", "ours", 0.0, -0.2),
+    Row("collision", collision, "Σ 1{|F| > 0} over thighs and shanks", "paper", -1.0, -1.0),
+    Row("feet_air_time", feet_air_time, "Σ (t_air - 0.5) 1{landed}", "paper", 0.5, 0.5),
+    Row("feet_stumble", feet_stumble, "Σ 1{|F_xy| > 4 |F_z|}", "paper", -0.1, -0.1),
+    Row("abad_angle", abad_angle, "|θ_abad - default|²", "paper", -1.0, -1.0),
+    Row("torque", torque, "|τ|²", "paper", -1e-6, -1e-6),
+    Row("joint_acc", joint_acc, "|q̈|²", "paper", -5e-7, -5e-7),
+    Row("power", power, "Σ |τ q̇|", "paper", -1e-6, -1e-6),
+    Row("action_rate", action_rate, "|a_t - a_t-1|²", "paper", -0.01, -0.01),
+    Row("smoothness", smoothness, "|a_t - 2 a_t-1 + a_t-2|²", "paper", -4e-3, -4e-3),
+    Row("stuck", stuck, "1{c_x > 0.2, |v_x| < 0.1}", "WMP", -1.0, -1.0),
+    Row("astray", astray, "1{|heading error| > 1 rad}, on courses", "WMP", -1.0, -1.0),
+    Row("headway", headway, "d(max x)/dt, on courses", "ours", 0.0, 0.5),
+)
+
+
+class Rewards:
+    """The terms of a preset that have a weight; `names` in order."""
+
+    def __init__(
+        self, preset: RewardPreset, weights: Mapping[str, float], device: torch.device
+    ) -> None:
+        chosen = {row.name: weights.get(row.name, row.weight(preset)) for row in REWARDS}
+        self._rows = [row for row in REWARDS if chosen[row.name] != 0]
+        self.names = tuple(row.name for row in self._rows)
+        weights_dt = [chosen[name] * CONTROL_DT for name in self.names]
+        self._weights = torch.tensor(weights_dt, device=device)[:, None]
+
+    def __call__(self, frame: Frame) -> tuple[Tensor, Tensor]:
+        """The reward [N], and the weighted terms [T, N] it is the clipped sum of."""
+        terms = torch.stack([row.function(frame) for row in self._rows]) * self._weights
+        return terms.sum(0).clamp_(min=0), terms

@@ -1,0 +1,48 @@
+"""Heights of the ground in, the poses new episodes start from out: standing, a little off."""
+
+import torch
+from torch import Tensor
+
+from swap.env.cfg import StartCfg
+from swap.env.chance import Chance
+from swap.robots import Robot
+from swap.sim import Start, standing
+from swap.symmetry import ROTATION, VECTOR, Field, Layout, signs
+
+
+class Starts:
+    """Draws starts for all worlds at once; a mask says later who takes his."""
+
+    def __init__(self, cfg: StartCfg, robot: Robot, chance: Chance) -> None:
+        self._chance, self._lifted_m = chance, cfg.lifted_m
+        joint = robot.body.joint_rep
+        sizes = {
+            Field("pos", signs(1, -1)): (cfg.ahead_m, cfg.sideways_m),
+            Field("half_yaw", signs(-1)): (cfg.yaw_rad / 2,),
+            Field("lin_vel", VECTOR): (cfg.lin_vel_mps,) * 3,
+            Field("ang_vel", ROTATION): (cfg.ang_vel_rps,) * 3,
+            Field("joint_pos", joint): (cfg.joint_pos_rad,) * joint.dim,
+            Field("joint_vel", joint): (cfg.joint_vel_rps,) * joint.dim,
+        }
+        self._layout = Layout(tuple(sizes))
+        device = chance.device
+        self._size = torch.tensor([x for size in sizes.values() for x in size], device=device)
+        self._standing = standing(robot, torch.zeros(chance.n, device=device))
+
+    def draw(self, ground_z: Tensor) -> Start:
+        """`ground_z` [N]: height of the ground at each world's start."""
+        off = self._layout.unpack(self._chance.signed(self._layout.rep) * self._size)
+        rest = self._standing
+        base_pos = rest.base_pos.clone()
+        base_pos[:, :2] += off["pos"]
+        base_pos[:, 2] += ground_z + self._lifted_m
+        quat = torch.zeros_like(rest.base_quat)
+        quat[:, 0], quat[:, 3] = off["half_yaw"][:, 0].cos(), off["half_yaw"][:, 0].sin()
+        return Start(
+            base_pos=base_pos,
+            base_quat=quat,
+            base_lin_vel=off["lin_vel"],
+            base_ang_vel=off["ang_vel"],
+            joint_pos=rest.joint_pos + off["joint_pos"],
+            joint_vel=off["joint_vel"],
+        )

@@ -1,0 +1,91 @@
+"""A Frame in, who has come to an end and why out.
+
+Only failures are `terminated`: nothing comes after them. All other ends are `truncated`, success
+too: the robot could have gone on, so its value goes on. Were success final, it would cost all the
+reward of the rest of the episode, and a policy would learn to stop short of it.
+"""
+
+from dataclasses import dataclass
+from enum import IntEnum
+
+import torch
+from torch import Tensor
+
+from swap.courses import HOLD_S, Goals, fallen
+from swap.env.cfg import EndCfg
+from swap.env.frame import Frame
+from swap.robots import Robot
+from swap.sim import CONTROL_DT
+
+GRAVITY = 9.81
+
+
+class End(IntEnum):
+    """Why an episode ended. From FAILURES on, it was the robot's fault."""
+
+    RUNNING = 0
+    TIME = 1
+    """The time limit."""
+    SUCCESS = 2
+    """Beyond the goal, upright, for half a second."""
+    STRAYED = 3
+    """A free robot came near the end of its ground."""
+    DIVERGED = 4
+    """The physics; nothing is learned from it."""
+    FALLEN = 5
+    """Below all ground."""
+    UPSIDE_DOWN = 6
+    TRUNK = 7
+    """The trunk touched flat ground, or hit something hard."""
+    OFF_LANE = 8
+    STALLED = 9
+    """No headway under a forward command."""
+
+
+FAILURES = End.FALLEN
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """[N] each."""
+
+    reason: Tensor  # long, an End
+    terminated: Tensor  # bool: failure, no value beyond
+    truncated: Tensor  # bool: the value goes on
+    success: Tensor  # bool
+
+    @property
+    def ended(self) -> Tensor:
+        return self.reason > 0
+
+
+class Terminations:
+    def __init__(self, cfg: EndCfg, robot: Robot) -> None:
+        self._cfg = cfg
+        self._steps = round(cfg.episode_s / CONTROL_DT)
+        self._hard_n = cfg.trunk_hard * robot.mass * GRAVITY
+
+    def __call__(self, f: Frame, goals: Goals, alive: Tensor) -> Verdict:
+        """Worlds that are not `alive` [N] have no episode that could end."""
+        cfg = self._cfg
+        x_y = f.base_pos[:, :2]
+        touched = (f.trunk_force > cfg.trunk_touch_n) & f.flat
+        tilt = f.gravity_b[:, 2]
+        over = (tilt > cfg.tilt_z) | ((tilt > cfg.tilt_flat_z) & f.flat)
+        causes = (  # of two at once the later one counts
+            (End.TIME, f.steps >= self._steps),
+            (End.STRAYED, ~f.course & (x_y.abs().amax(1) > cfg.stray_m)),
+            (End.STALLED, f.stalled_s >= cfg.stall_s - CONTROL_DT / 2),
+            (End.SUCCESS, f.held_s >= HOLD_S - CONTROL_DT / 2),
+            (End.OFF_LANE, f.course & (x_y[:, 1].abs() > goals.lane)),
+            (End.TRUNK, touched | (f.trunk_force > self._hard_n)),
+            (End.UPSIDE_DOWN, over),
+            (End.FALLEN, fallen(f.base_pos)),
+            (End.DIVERGED, f.failed),
+        )
+        reason = torch.zeros_like(f.steps)
+        for end, mask in causes:
+            reason.masked_fill_(mask, int(end))
+        reason.masked_fill_(~alive, int(End.RUNNING))
+        terminated = reason >= int(FAILURES)
+        return Verdict(reason, terminated, (reason > 0) & ~terminated, reason == int(End.SUCCESS))

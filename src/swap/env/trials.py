@@ -1,0 +1,104 @@
+"""Courses in, success or failure of one episode on each out: the environment for measuring.
+
+Same physics, observations and ends as in training, but the course and the command of every world
+are given, there is no curriculum, and a world whose episode has ended stands idle. Noise,
+randomisation and scattered starts are those of the configuration.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import torch
+from torch import Tensor
+
+from swap.courses import Course
+from swap.env.bank import Bank
+from swap.env.cfg import Engine, EnvCfg
+from swap.env.env import ParkourEnv, Step
+from swap.env.frame import Frame
+from swap.env.terminations import End, Verdict
+from swap.errors import UserError
+from swap.sim import CONTROL_DT
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How each trial ended, [N]."""
+
+    success: Tensor  # bool
+    reason: Tensor  # long, an End
+    time_s: Tensor
+    far_m: Tensor  # the largest x reached
+
+
+class Trials(ParkourEnv):
+    """`each` worlds on every course: world i has course i // each."""
+
+    def __init__(
+        self,
+        cfg: EnvCfg,
+        courses: Sequence[Course],
+        *,
+        each: int = 1,
+        command: tuple[float, float, float] = (1.0, 0.0, 0.0),
+        time_s: float = 12.0,
+        engine: Engine = "cpu",
+        device: str = "cpu",
+        seed: int = 0,
+    ) -> None:
+        """`command`: forward m/s, left m/s, heading to hold in rad."""
+        if not courses or each < 1:
+            raise UserError(f"{len(courses)} courses, each={each}; give at least one trial")
+        names = tuple(dict.fromkeys(course.family for course in courses))
+        nothing = torch.zeros(len(names), 1, 1, dtype=torch.long)  # no levels, no variants
+        bank = Bank(names, tuple(courses), nothing, nothing[..., 0].float())
+        index = torch.tensor([names.index(course.family) for course in courses])
+        self._course = torch.arange(len(courses)).repeat_interleave(each)
+        self._command = command
+        cfg = replace(cfg, ends=replace(cfg.ends, episode_s=time_s))
+        self._setup(cfg, bank, index[self._course], engine, device, seed)
+        self._course = self._course.to(self.device)
+        self._idle = torch.zeros_like(self._everyone)
+        self._reason = torch.zeros(self.n, dtype=torch.long, device=self.device)
+        self._steps = torch.zeros_like(self._reason)
+
+    def reset(self) -> dict[str, Tensor]:
+        """All trials begin."""
+        self._idle = torch.zeros_like(self._everyone)
+        self._reason = torch.zeros_like(self._reason)
+        return super().reset()
+
+    def step(self, action: Tensor) -> Step:
+        """As in training; in idle worlds the action is ignored and `valid` is False."""
+        step = super().step(action.masked_fill(self._idle[:, None], 0))
+        step = replace(step, valid=step.valid & ~self._idle, reward=step.reward * ~self._idle)
+        self._idle = self._idle | step.terminated | step.truncated
+        return step
+
+    def outcome(self) -> Outcome:
+        """As far as it is known; `RUNNING` and no success where a trial goes on."""
+        success = self._reason == int(End.SUCCESS)
+        return Outcome(success, self._reason, self._steps * CONTROL_DT, self.memory.best_x)
+
+    @property
+    def finished(self) -> bool:
+        """Waits for the device."""
+        return bool(self._idle.all())
+
+    def metrics(self) -> dict[str, float]:
+        """By family; there are no frontiers here."""
+        return self.tally.read()
+
+    def _choose(self, mask: Tensor) -> Tensor:
+        return self._course
+
+    def _instruct(self, mask: Tensor) -> None:
+        self.commands.hold(mask, self._command)
+
+    def _judge(self, frame: Frame, fresh: Tensor) -> Verdict:
+        return self.terminations(frame, self.goals, ~self._idle)
+
+    def _conclude(self, frame: Frame, verdict: Verdict) -> None:
+        """Nothing is reset: `_ended` stays empty."""
+        self._reason = torch.maximum(self._reason, verdict.reason)
+        self._steps = frame.steps.where(~self._idle, self._steps)

@@ -1,0 +1,109 @@
+"""A frame of nothing special, small environments, and worlds in mirrored pairs."""
+
+from dataclasses import fields, replace
+from types import SimpleNamespace
+
+import pytest
+import torch
+
+from swap.env import EnvCfg, Frame, ParkourEnv
+from swap.env.bank import Bank, build, share_out
+from swap.env.chance import Chance
+from swap.sim import Draw, mirror
+from swap.sim.randomise import mirror_push
+
+
+def frame(n: int = 1, **values) -> Frame:
+    """Standing on flat ground at rest; `values` replace what matters, broadcast to N rows."""
+    legs, joints = (n, 4), (n, 12)
+    base = Frame(
+        base_pos=torch.tensor([[0.0, 0.0, 0.6]]).repeat(n, 1),
+        heading_rad=torch.zeros(n),
+        lin_vel_b=torch.zeros(n, 3),
+        ang_vel_b=torch.zeros(n, 3),
+        gravity_b=torch.tensor([[0.0, 0.0, -1.0]]).repeat(n, 1),
+        command=torch.zeros(n, 3),
+        heading_error_rad=torch.zeros(n),
+        height_error_m=torch.zeros(n),
+        flat=torch.ones(n, dtype=torch.bool),
+        course=torch.ones(n, dtype=torch.bool),
+        joint_pos=torch.zeros(joints),
+        joint_vel=torch.zeros(joints),
+        joint_acc=torch.zeros(joints),
+        torque=torch.zeros(joints),
+        abad_pos=torch.zeros(legs),
+        foot_force=torch.tensor([0.0, 0.0, 180.0]).repeat(n, 4, 1),
+        standing=torch.ones(legs, dtype=torch.bool),
+        landed=torch.zeros(legs, dtype=torch.bool),
+        air_s=torch.zeros(legs),
+        hit=torch.zeros(n, 8, dtype=torch.bool),
+        trunk_force=torch.zeros(n),
+        action=torch.zeros(joints),
+        last_action=torch.zeros(joints),
+        older_action=torch.zeros(joints),
+        headway_mps=torch.zeros(n),
+        stalled_s=torch.zeros(n),
+        held_s=torch.zeros(n),
+        steps=torch.ones(n, dtype=torch.long),
+        failed=torch.zeros(n, dtype=torch.bool),
+    )
+    shaped = {}
+    for name, value in values.items():
+        like = getattr(base, name)
+        shaped[name] = torch.as_tensor(value, dtype=like.dtype).expand_as(like).clone()
+    return replace(base, **shaped)
+
+
+def small(n: int = 4, families=(("flat", 1.0),), seed: int = 0, **options) -> ParkourEnv:
+    cfg = EnvCfg(families=families, levels=3, variants=1, **options)
+    return ParkourEnv(cfg, n, seed=seed)
+
+
+class MirroredChance(Chance):
+    """The second half of the worlds has the mirrored luck of the first."""
+
+    def uniform(self, *shape):
+        half = super().uniform(*shape)[: self.n // 2]
+        return torch.cat([half, half])
+
+    def signed(self, rep):
+        half = super().signed(rep)[: self.n // 2]
+        return torch.cat([half, rep(half)])
+
+    def draw(self, ranges, robot):
+        one = {k: v[: self.n // 2] for k, v in vars(super().draw(ranges, robot)).items()}
+        two = vars(mirror(Draw(**one), robot))
+        return Draw(**{name: torch.cat([one[name], two[name]]) for name in one})
+
+    def push(self, ranges):
+        half = [kick[: self.n // 2] for kick in super().push(ranges)]
+        return tuple(torch.cat(pair) for pair in zip(half, mirror_push(*half), strict=True))
+
+
+class Pairs(ParkourEnv):
+    """World i and world n/2 + i are mirror images: course, robot, luck."""
+
+    def __init__(self, cfg: EnvCfg, pairs: int, seed: int = 0) -> None:
+        names = [name for name, _ in cfg.families]
+        one = build(names, cfg.levels, cfg.variants, cfg.mirror_half, seed)
+        both = one.courses + tuple(course.mirror() for course in one.courses)
+        self._shift = torch.arange(2).repeat_interleave(pairs) * len(one.courses)
+        family = share_out([share for _, share in cfg.families], pairs).repeat(2)
+        bank = Bank(one.families, both, one.table, one.sizes)
+        self._setup(cfg, bank, family, "cpu", "cpu", seed)
+        if self.camera is not None:
+            self.camera.draws.key[pairs:] = self.camera.draws.key[:pairs]
+            self.camera.draws.mirrored[pairs:] = True
+
+    def _make_chance(self, seed):
+        return MirroredChance(self.n, self.device, seed)
+
+    def _choose(self, mask):
+        return super()._choose(mask) + self._shift
+
+
+@pytest.fixture(scope="session")
+def w() -> SimpleNamespace:
+    """This file's functions."""
+    names = [field.name for field in fields(Frame)]
+    return SimpleNamespace(frame=frame, small=small, Pairs=Pairs, frame_fields=names)

@@ -1,0 +1,128 @@
+"""Levels on made-up outcomes, the bank of courses, and who gets which family."""
+
+import pytest
+import torch
+
+from swap.env import CurriculumCfg, EnvCfg
+from swap.env.bank import build, share_out
+from swap.env.chance import Chance
+from swap.env.curriculum import Curriculum
+from swap.errors import UserError
+
+N = 4000
+LEVELS = 5
+
+
+def curriculum(frontier: int, **options) -> Curriculum:
+    chance = Chance(N, torch.device("cpu"), 0)
+    made = Curriculum(CurriculumCfg(first=frontier, **options), LEVELS, chance)
+    made.draw(torch.ones(N, dtype=torch.bool))
+    return made
+
+
+def outcome(share: float) -> torch.Tensor:
+    return torch.arange(N) < share * N
+
+
+def test_success_at_the_frontier_moves_it_up():
+    c = curriculum(2, replay_share=0.0)
+    c.settle(outcome(0.5), ~outcome(1.0))
+    assert (c.frontier[: N // 2] == 3).all()
+    assert (c.frontier[N // 2 :] == 2).all()
+
+
+def test_failure_moves_it_down_six_times_in_ten():
+    c = curriculum(2, replay_share=0.0)
+    c.settle(~outcome(1.0), outcome(1.0))
+    assert set(c.frontier.tolist()) == {1, 2}
+    assert (c.frontier == 1).float().mean().item() == pytest.approx(0.6, abs=0.03)
+
+
+def test_neither_leaves_it_and_it_stays_in_range():
+    c = curriculum(0)
+    c.settle(~outcome(1.0), ~outcome(1.0))
+    assert (c.frontier == 0).all()
+    for _ in range(5):
+        c.settle(~outcome(1.0), outcome(1.0))
+    assert (c.frontier == 0).all()
+
+
+def test_a_quarter_replays_lower_levels_and_does_not_count():
+    c = curriculum(3)
+    replays = c.level < 3
+    assert (c.level <= 3).all()
+    assert replays.float().mean().item() == pytest.approx(0.25, abs=0.03)
+    counts = torch.bincount(c.level[replays], minlength=3) / replays.sum()
+    torch.testing.assert_close(counts, torch.full((3,), 1 / 3), atol=0.05, rtol=0)
+    c.settle(outcome(1.0), ~outcome(1.0))
+    assert (c.frontier[replays] == 3).all()
+    assert (c.frontier[~replays] == 4).all()
+
+
+def test_at_the_lowest_level_there_is_nothing_to_replay():
+    assert (curriculum(0).level == 0).all()
+
+
+def test_past_the_top_all_levels_are_alike_and_only_the_top_can_bring_it_back():
+    c = curriculum(LEVELS)
+    counts = torch.bincount(c.level, minlength=LEVELS) / N
+    torch.testing.assert_close(counts, torch.full((LEVELS,), 1 / LEVELS), atol=0.03, rtol=0)
+    top = c.level == LEVELS - 1
+    c.settle(~outcome(1.0), outcome(1.0))
+    assert (c.frontier[~top] == LEVELS).all()
+    assert set(c.frontier[top].tolist()) == {LEVELS - 1, LEVELS}
+    c.settle(outcome(1.0), ~outcome(1.0))
+    assert c.frontier.max() == LEVELS
+
+
+def test_only_the_masked_worlds_get_new_levels():
+    c = curriculum(LEVELS)
+    before = c.level.clone()
+    c.draw(outcome(0.5))
+    assert (c.level[N // 2 :] == before[N // 2 :]).all()
+    assert (c.level[: N // 2] != before[: N // 2]).any()
+
+
+def test_the_bank_holds_each_family_at_each_level_in_its_variants():
+    bank = build(["box", "tilted_gap"], 4, 2, False, seed=3)
+    assert bank.table.shape == (2, 4, 2)
+    assert sorted(bank.table.flatten().tolist()) == list(range(16))
+    for f, name in enumerate(bank.families):
+        for level in range(4):
+            for v in range(2):
+                course = bank.courses[int(bank.table[f, level, v])]
+                assert course.family == name
+                assert course.difficulty == pytest.approx(level / 3)
+                assert course.size == pytest.approx(float(bank.sizes[f, level]))
+    one, two = (bank.courses[int(bank.table[0, 0, v])] for v in range(2))
+    assert one.goal_x != two.goal_x
+    assert bank.slots == max(course.n for course in bank.courses)
+
+
+def test_mirrored_variants_are_high_on_the_other_side():
+    bank = build(["tilted_gap"], 2, 4, True, seed=0)
+    tilts = [bank.courses[int(k)].goal_tilt for k in bank.table[0, 1]]
+    assert [tilt > 0 for tilt in tilts] == [True, False, True, False]
+
+
+def test_families_get_their_shares():
+    assert torch.bincount(share_out([1, 2, 1], 8)).tolist() == [2, 4, 2]
+    assert share_out([1, 1, 1], 1).tolist() == [1]
+    assert torch.bincount(share_out([0.1, 0.9], 6000)).tolist() == [600, 5400]
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ({"families": (("stair", 1.0),)}, "family 'stair'; did you mean 'stairs'"),
+        ({"families": ()}, "list at least one"),
+        ({"families": (("box", 0.0),)}, "more than 0 or leave it out"),
+        ({"families": (("box", 1.0), ("box", 1.0))}, "listed twice"),
+        ({"levels": 0}, "levels=0; use 1 or more"),
+        ({"levels": 3, "curriculum": CurriculumCfg(first=4)}, "use at most that"),
+    ],
+)
+def test_a_bad_configuration_is_told_in_one_line(options, says):
+    with pytest.raises(UserError, match=says) as error:
+        EnvCfg(**options)
+    assert "\n" not in str(error.value)

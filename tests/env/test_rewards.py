@@ -1,0 +1,124 @@
+"""Every term of the reward against numbers computed by hand."""
+
+import math
+
+import pytest
+import torch
+
+from swap.cli import main as cli
+from swap.env import REWARDS, EnvCfg, RewardCfg
+from swap.env.rewards import Rewards
+from swap.errors import UserError
+
+CASES = [
+    # |(1, .5) - (.7, .1)|² = .09 + .16; what is vertical does not count
+    ("lin_vel_tracking", {"command": [1.0, 0.5, 0], "lin_vel_b": [0.7, 0.1, 9]}, 0.25 / 0.15, 0),
+    ("ang_vel_tracking", {"command": [9, 9, 0.5], "ang_vel_b": [9, 9, -0.1]}, 0.36 / 0.15, 0),
+    # roll = asin .3, and a base 5 cm too low
+    (
+        "static_stance",
+        {"height_error_m": -0.05, "gravity_b": [0, 0.3, -0.954]},
+        0.5 + math.asin(0.3) / 0.1,
+        0,
+    ),
+]
+EXACT = [
+    ("static_stance", {"command": [0.2, 0, 0]}, 0.0),
+    ("static_stance", {"standing": [True, True, True, False]}, 0.0),
+    ("body_height", {"height_error_m": -0.2}, 0.04),
+    ("vertical_vel", {"lin_vel_b": [5, 5, -0.3]}, 0.09),
+    ("xy_ang_vel", {"ang_vel_b": [1.0, -2.0, 7]}, 5.0),
+    (
+        "orientation",
+        {"gravity_b": [math.sin(0.4), math.sin(-0.3), -0.8]},
+        0.4**2 + 0.3**2,
+    ),
+    ("collision", {"hit": [1, 0, 0, 1, 0, 0, 0, 1]}, 3.0),
+    ("feet_air_time", {"landed": [1, 0, 1, 0], "air_s": [0.7, 9, 0.2, 9]}, 0.2 - 0.3),
+    (
+        "feet_stumble",
+        {"foot_force": [[3, 4, 1.2], [3, 4, -1.3], [0, 0, 0], [0, 5, 0]]},
+        2.0,  # 5 > 4.8, 5 < 5.2, 0 = 0, 5 > 0
+    ),
+    ("abad_angle", {"abad_pos": [0.1, -0.2, 0, 0.3]}, 0.14),
+    ("torque", {"torque": 2.0}, 48.0),
+    ("joint_acc", {"joint_acc": -3.0}, 108.0),
+    ("power", {"torque": -2.0, "joint_vel": 3.0}, 72.0),
+    ("action_rate", {"action": 1.0, "last_action": 0.5}, 3.0),
+    ("smoothness", {"action": 1.0, "last_action": 0.5, "older_action": 1.0}, 12.0),
+    ("stuck", {"command": [0.5, 0, 0], "lin_vel_b": [0.05, 3, 0]}, 1.0),
+    ("stuck", {"command": [0.5, 0, 0], "lin_vel_b": [-0.2, 0, 0]}, 0.0),
+    ("stuck", {"command": [0.1, 0, 0]}, 0.0),
+    ("astray", {"heading_error_rad": -1.1}, 1.0),
+    ("astray", {"heading_error_rad": 0.9}, 0.0),
+    ("astray", {"heading_error_rad": 3.0, "course": False}, 0.0),
+    ("headway", {"headway_mps": 1.25}, 1.25),
+    ("body_height_flat", {"height_error_m": 0.1}, 0.01),
+    ("body_height_flat", {"height_error_m": 0.1, "flat": False}, 0.0),
+    ("vertical_vel_flat", {"lin_vel_b": [0, 0, 2], "flat": True}, 4.0),
+    ("vertical_vel_flat", {"lin_vel_b": [0, 0, 2], "flat": False}, 0.0),
+    ("orientation_flat", {"gravity_b": [0, 0.5, -0.866], "flat": False}, 0.0),
+    ("orientation_flat", {"gravity_b": [0, math.sin(0.5), -0.866]}, 0.25),
+]
+EXACT += [(name, values, math.exp(-x)) for name, values, x, _ in CASES]
+
+
+@pytest.mark.parametrize(("name", "values", "wanted"), EXACT)
+def test_a_term_is_what_its_equation_says(name, values, wanted, w):
+    row = next(row for row in REWARDS if row.name == name)
+    found = row.function(w.frame(2, **values))
+    assert found.shape == (2,)
+    assert found.dtype == torch.float32
+    torch.testing.assert_close(found, torch.full((2,), wanted), atol=1e-5, rtol=1e-5)
+
+
+def test_every_term_has_a_case():
+    assert {row.name for row in REWARDS} == {name for name, *_ in EXACT}
+
+
+def test_the_paper_preset_is_the_paper():
+    """Its table, typed a second time."""
+    table = {
+        "lin_vel_tracking": 1.0,
+        "ang_vel_tracking": 0.5,
+        "static_stance": 1.0,
+        "body_height": -5.0,
+        "vertical_vel": -1.0,
+        "xy_ang_vel": -0.05,
+        "orientation": -0.2,
+        "collision": -1.0,
+        "feet_air_time": 0.5,
+        "feet_stumble": -0.1,
+        "abad_angle": -1.0,
+        "torque": -1e-6,
+        "joint_acc": -5e-7,
+        "power": -1e-6,
+        "action_rate": -0.01,
+        "smoothness": -4e-3,
+    }
+    assert {row.name: row.paper for row in REWARDS if row.origin == "paper"} == table
+
+
+def test_the_sum_is_weighted_times_dt_and_never_negative(w):
+    weights = {row.name: 0.0 for row in REWARDS} | {"torque": -0.5, "headway": 2.0}
+    rewards = Rewards("paper", weights, torch.device("cpu"))
+    assert rewards.names == ("torque", "headway")
+    torque = torch.tensor([[1.0], [0.0]]).expand(2, 12)
+    total, terms = rewards(w.frame(2, torque=torque, headway_mps=[1.0, 1.5]))
+    torch.testing.assert_close(terms, torch.tensor([[-6.0, 0.0], [2.0, 3.0]]) * 0.02)
+    torch.testing.assert_close(total, torch.tensor([0.0, 0.06]))
+
+
+def test_weights_can_be_replaced_by_name_and_a_wrong_name_is_told():
+    cfg = RewardCfg(weights=(("torque", -1.0),))
+    assert EnvCfg(rewards=cfg).rewards.weights[0][1] == -1.0
+    with pytest.raises(UserError, match="did you mean 'torque'"):
+        RewardCfg(weights=(("torqe", 1.0),))
+
+
+def test_swap_rewards_prints_every_row(capsys):
+    assert cli.dispatch(["rewards"]) == 0
+    shown = capsys.readouterr().out
+    for row in REWARDS:
+        assert row.name in shown
+        assert row.equation in shown
