@@ -1,0 +1,153 @@
+"""Named observation groups in; actions, their density and values out, normalisation included."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from swap.errors import UserError, unknown
+from swap.nn import Gaussian, RunningNorm
+from swap.nn.parts import Parts
+from swap.policy.actor import Actor
+from swap.policy.critic import Critic
+from swap.symmetry import Layout, Rep, trivial
+
+
+@dataclass(frozen=True)
+class PolicyCfg:
+    """What actor and critic read, and how wide they are. The defaults are the teacher's."""
+
+    actor_reads: tuple[str, ...] = ("history", "command", "body_heights")
+    """Observation groups the actor reads."""
+    critic_reads: tuple[str, ...] = ("privileged", "body_heights")
+    """Observation groups the critic reads."""
+    actor_hidden: tuple[int, ...] = (512, 256, 128)
+    """Hidden widths of the actor, both views counted."""
+    critic_hidden: tuple[int, ...] = (512, 256, 128)
+    """Hidden widths of the critic."""
+    act: str = "elu"
+    """Non-linearity."""
+    init_std: float = 1.0
+    """Exploration at the start, in units of the action."""
+    min_std: float = 0.08
+    """Exploration never falls below this."""
+    max_std: float = 2.0
+    """Exploration never rises above this."""
+    equivariant: bool = True
+    """Mirrored observations give mirrored actions and equal values; False is the plain twin."""
+
+    def __post_init__(self) -> None:
+        for name in ("actor_reads", "critic_reads"):
+            reads = getattr(self, name)
+            if not reads:
+                raise UserError(f"{name} is empty; name at least one observation group")
+            if len(set(reads)) < len(reads):
+                raise UserError(f"{name}={reads} names a group twice; name each once")
+
+
+class Inputs(NamedTuple):
+    """What the networks read: normalised, joined, and in even and odd coordinates.
+
+    A rollout stores this. Each sample is then normalised and split once, not once an epoch, and
+    statistics that move on do not change what a stored action was an answer to.
+    """
+
+    actor: Tensor  # [..., d_actor]
+    critic: Tensor  # [..., d_critic]
+
+
+class ActorCritic(nn.Module):
+    """Actor and critic with one running normaliser for each group they read."""
+
+    norms: Mapping[str, RunningNorm]
+
+    def __init__(self, cfg: PolicyCfg, groups: Mapping[str, Layout], action: Rep) -> None:
+        super().__init__()
+        self.cfg, self.action = cfg, action
+        self.reads = tuple(dict.fromkeys((*cfg.actor_reads, *cfg.critic_reads)))
+        """Every group that is read, once."""
+        for name in self.reads:
+            if name not in groups:
+                raise unknown("observation group", name, groups)
+        eq = cfg.equivariant
+        norms = {name: RunningNorm(groups[name].rep, equivariant=eq) for name in self.reads}
+        self.norms = nn.ModuleDict(norms)  # type: ignore[assignment]
+        self.actor = Actor(
+            _total(cfg.actor_reads, groups),
+            action,
+            cfg.actor_hidden,
+            act=cfg.act,
+            init_std=cfg.init_std,
+            min_std=cfg.min_std,
+            max_std=cfg.max_std,
+            equivariant=eq,
+        )
+        critic_rep = _total(cfg.critic_reads, groups)
+        self.critic = Critic(critic_rep, cfg.critic_hidden, act=cfg.act, equivariant=eq)
+
+    # --- for those who act ----------------------------------------------------------------------
+    def distribution(self, obs: Mapping[str, Tensor]) -> Gaussian:
+        return self.actor(self._actor_parts(obs))
+
+    def mean(self, obs: Mapping[str, Tensor]) -> Tensor:
+        """The action without exploration, [..., d]."""
+        return self.actor.net.from_parts(self._actor_parts(obs))
+
+    def act(self, obs: Mapping[str, Tensor], noise: Tensor) -> Tensor:
+        """An action drawn with standard normal `noise`; mirrored noise gives the mirrored one."""
+        return self.distribution(obs).sample(noise)
+
+    def value(self, obs: Mapping[str, Tensor]) -> Tensor:
+        """[...]"""
+        return self.critic(self._critic_parts(obs))
+
+    # --- for the learner ------------------------------------------------------------------------
+    def observe(self, obs: Mapping[str, Tensor], valid: Tensor | None = None) -> None:
+        """Let the normalisers learn from the rows [...] that are valid."""
+        for name in self.reads:
+            self.norms[name].update(obs[name], valid)
+
+    def inputs(self, obs: Mapping[str, Tensor]) -> Inputs:
+        parts = self._actor_parts(obs), self._critic_parts(obs)
+        return Inputs(*(torch.cat(p, -1) for p in parts))
+
+    def pi(self, actor_input: Tensor) -> Gaussian:
+        """The distribution, from `Inputs.actor`."""
+        return self.actor(actor_input.split(self.actor.net.layers[0].source.sizes, -1))
+
+    def v(self, critic_input: Tensor) -> Tensor:
+        """The value, from `Inputs.critic`."""
+        return self.critic(critic_input.split(self.critic.net.layers[0].source.sizes, -1))
+
+    # --- sizes ----------------------------------------------------------------------------------
+    @property
+    def n_parameters(self) -> dict[str, int]:
+        """Trainable numbers: of the actor, of the critic."""
+        return {
+            name: sum(p.numel() for p in part.parameters())
+            for name, part in (("actor", self.actor), ("critic", self.critic))
+        }
+
+    @property
+    def widths(self) -> tuple[int, int]:
+        """The widths of `Inputs`."""
+        return self.actor.net.rep_in.dim, self.critic.net.rep_in.dim
+
+    def _actor_parts(self, obs: Mapping[str, Tensor]) -> Parts:
+        return self.actor.net.split(self._normalised(obs, self.cfg.actor_reads))
+
+    def _critic_parts(self, obs: Mapping[str, Tensor]) -> Parts:
+        return self.critic.net.split(self._normalised(obs, self.cfg.critic_reads))
+
+    def _normalised(self, obs: Mapping[str, Tensor], names: Sequence[str]) -> Tensor:
+        return torch.cat([self.norms[name](obs[name]) for name in names], -1)
+
+
+def _total(names: Sequence[str], groups: Mapping[str, Layout]) -> Rep:
+    """The groups side by side. (Their layouts may share field names, so Reps are added.)"""
+    total = trivial(0)
+    for name in names:
+        total = total + groups[name].rep
+    return total
