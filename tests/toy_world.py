@@ -6,7 +6,9 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from swap.symmetry import Field, Layout, Rep, regular, signs, trivial
+from swap.learn import PPOCfg, TrainerCfg
+from swap.policy import PolicyCfg
+from swap.symmetry import Field, Layout, regular, signs, trivial
 
 STATE = Layout((Field("pos", signs(1, -1)), Field("vel", signs(1, -1))))
 SENSES = Layout((Field("walls", regular(1)), Field("clock", trivial(1))))
@@ -30,11 +32,10 @@ class Toy:
     Sums of a left and a right term are taken first, so that mirrored runs agree in every bit.
     """
 
-    groups = {"state": STATE, "senses": SENSES}
-    spaces = SimpleNamespace(action=ACTION)
-
     def __init__(self, n: int = 64, *, seed: int = 0, mirrored: bool = False) -> None:
         self.n, self.device, self.mirrored = n, torch.device("cpu"), mirrored
+        self.groups = {"state": STATE, "senses": SENSES}
+        self.spaces = SimpleNamespace(action=ACTION)
         self.generator = torch.Generator().manual_seed(seed)
         self.pos, self.vel = torch.zeros(n, 2), torch.zeros(n, 2)
         self.clock, self.ended = torch.zeros(n), torch.zeros(n, dtype=torch.bool)
@@ -44,7 +45,7 @@ class Toy:
         start = torch.rand(self.n, 4, generator=self.generator) * 2 - 1
         if self.mirrored:
             start = STATE.rep(start)
-        self.pos = torch.where(mask[:, None], start[:, :2] + 0 * self.pos, self.pos)
+        self.pos = torch.where(mask[:, None], start[:, :2], self.pos)
         self.vel = torch.where(mask[:, None], start[:, 2:], self.vel)
         self.clock = torch.where(mask, 0.0, self.clock)
         self.total = torch.where(mask, 0.0, self.total)
@@ -104,5 +105,8 @@ class Toy:
         self.done, self.returns = numbers["done"], numbers["returns"]
 
 
-def reps() -> dict[str, Rep]:
-    return {name: layout.rep for name, layout in Toy.groups.items()}
+def small(*, equivariant: bool = True, seed: int = 0, **ppo) -> TrainerCfg:
+    """A trainer that learns this world in seconds."""
+    reads, hidden = ("state", "senses"), (32, 32)
+    policy = PolicyCfg(reads, reads, hidden, hidden, equivariant=equivariant)
+    return TrainerCfg(PPOCfg(**ppo), policy, seed=seed)
