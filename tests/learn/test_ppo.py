@@ -36,12 +36,12 @@ def by_the_book(trainer, rows):
         return x[: roll.steps].flatten(0, 1)[rows]
 
     old_std = policy.actor.past(roll.mean, roll.std).std
-    pi, old = policy.pi(flat(roll.inputs.actor)), Normal(flat(roll.mean), old_std)
+    pi, old = policy.actor(flat(roll.inputs.actor)), Normal(flat(roll.mean), old_std)
     now = Normal(pi.mean, pi.std.expand_as(pi.mean))
     ratio = (now.log_prob(flat(roll.action)) - old.log_prob(flat(roll.action))).sum(-1).exp()
     advantage, target, before = flat(roll.advantage), flat(roll.returns), flat(roll.value)
     inside = ratio.clamp(1 - clip, 1 + clip)
-    value = policy.v(flat(roll.inputs.critic))
+    value = policy.critic(flat(roll.inputs.critic))
     slow = before + (value - before).clamp(-clip, clip)
     return {
         "policy_loss": -torch.min(ratio * advantage, inside * advantage).mean(),
@@ -153,7 +153,9 @@ def test_a_step_that_is_not_finite_changes_nothing_and_is_counted(field, culprit
     trainer.ppo.rows.copy_(torch.arange(len(trainer.ppo.rows)) + len(trainer.ppo.rows))
     trainer.ppo.step()  # rows without the fault: learning goes on
     assert trainer.tally.read()["guard/skipped_updates"] == 0
-    assert not torch.equal(trainer.ppo.parameters[0], before["policy/actor.net.layers.0.weight.0"])
+    assert not torch.equal(
+        trainer.ppo.parameters[0], before["policy/actor.reader.net.layers.0.weight.0"]
+    )
 
 
 class Broken(Toy):

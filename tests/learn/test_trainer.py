@@ -100,7 +100,7 @@ def test_seeds_matter_and_repeat():
     runs = [Trainer(small(seed=seed), Toy(16)) for seed in (1, 1, 2)]
     for trainer in runs:
         trainer.iterate()
-    a, b, c = (trainer.policy.actor.net.layers[0].weight[0] for trainer in runs)
+    a, b, c = (trainer.policy.actor.reader.net.layers[0].weight[0] for trainer in runs)
     assert torch.equal(a, b)
     assert not torch.allclose(a, c)
 

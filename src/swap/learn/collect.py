@@ -86,18 +86,26 @@ class Collector:
             # An episode's last observation may be that of a world that broke: not learned from.
             self.policy.observe(obs, sound & self.begun)
             inputs = self.policy.inputs(obs)
-            pi = self.policy.pi(inputs.actor)
+            pi = self.policy.actor(inputs.actor)
             action = pi.sample(self.noise)
-            return inputs, action, pi.mean, pi.log_prob(action), self.policy.v(inputs.critic), sound
+            return (
+                inputs,
+                action,
+                pi.mean,
+                pi.log_prob(action),
+                self.policy.critic(inputs.critic),
+                sound,
+            )
 
     def _judge(self) -> Tensor:
         """The value of what came last."""
         with torch.no_grad():
-            return self.policy.v(self.policy.inputs(self._cleaned(count=False)[0]).critic)
+            return self.policy.critic(self.policy.inputs(self._cleaned(count=False)[0]).critic)
 
     def _cleaned(self, *, count: bool) -> tuple[dict[str, Tensor], Tensor]:
         """Observations with zeros in every row that is not finite, and which rows are [N]."""
-        finite = torch.stack([torch.isfinite(x).all(-1) for x in self.obs.values()])
+        # A sum is finite only if all it adds up is.
+        finite = torch.isfinite(torch.stack([x.sum(-1) for x in self.obs.values()]))
         if count:
             self.bad_obs.add((~finite).sum(-1).unbind())
         sound = finite.all(0)

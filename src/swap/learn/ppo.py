@@ -130,12 +130,12 @@ class PPO:
     def _losses(self, batch: Batch) -> dict[str, Tensor]:
         """Means over the valid samples, as scalars."""
         cfg, share = self.cfg, batch.weight / batch.weight.sum().clamp(min=1)
-        now = self.policy.pi(batch.actor)
+        now = self.policy.actor(batch.actor)
         ratio = (now.log_prob(batch.action) - batch.log_prob).exp()
         near = ratio.clamp(1 - cfg.clip, 1 + cfg.clip)
         surrogate = torch.minimum(ratio * batch.advantage, near * batch.advantage)
 
-        value = self.policy.v(batch.critic)
+        value = self.policy.critic(batch.critic)
         slow = batch.value + (value - batch.value).clamp(-cfg.clip, cfg.clip)
         error = torch.maximum((value - batch.returns).square(), (slow - batch.returns).square())
         with torch.no_grad():

@@ -48,7 +48,8 @@ class Tally:
     def read(self) -> dict[str, float]:
         """All figures by name, means without data left out. Waits for the device."""
         every = torch.cat([figures.sums for figures in self._sets]).tolist()
-        out, start = {}, 0
+        out: dict[str, float] = {}
+        start = 0
         for figures in self._sets:
             values = every[start : start + len(figures.sums)]
             start += len(figures.sums)

@@ -54,15 +54,17 @@ class RunningNorm(nn.Module):
 
         A row that is masked out may hold anything, NaN too; nothing waits for the device.
         """
-        x = x.reshape(-1, self.rep.dim).double()
-        n = x.new_full((), len(x)) if mask is None else mask.sum().double()
+        x = x.reshape(-1, self.rep.dim)
+        n = self.count.new_full((), len(x)) if mask is None else mask.sum().double()
         here = None if mask is None else mask.reshape(-1, 1)
-        parts = [p * self.basis.scale for p in self.basis.split(_only(here, x))]
-        coordinates = torch.cat(parts, -1)
-        first = coordinates.sum(0) / n.clamp(min=1)
+        # Entries stay in their own precision: only sums need more digits than a sensor has.
+        coordinates = torch.cat(self.basis.split(_only(here, x)), -1)
+        first = coordinates.sum(0, dtype=torch.float64) / n.clamp(min=1)
         if self.equivariant:
             first[self.rep.n_even :] = 0
-        second = _only(here, (coordinates - first).square()).sum(0) / n.clamp(min=1)
+        squares = _only(here, (coordinates - first.to(x.dtype)).square_())
+        second = squares.sum(0, dtype=torch.float64) / n.clamp(min=1)
+        first, second = first * self.basis.scale, second * self.basis.scale**2
         share = n / (self.count + n).clamp(min=1)
         shift = first - self.first
         self.second += share * (second - self.second + shift.square() * (1 - share))

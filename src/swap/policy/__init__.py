@@ -1,6 +1,6 @@
 """What decides and what judges: actor, critic, and both with their normalisers. Read in this order:
 
-actor -> critic -> actor_critic
+reader -> actor -> critic -> actor_critic
 """
 
 from swap.policy.actor import Actor

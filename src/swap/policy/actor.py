@@ -1,11 +1,11 @@
-"""Normalised observations -> a distribution over actions, mirrored when they are mirrored."""
+"""Observations -> a distribution over actions, mirrored when they are mirrored."""
 
 from collections.abc import Sequence
 
 from torch import Tensor, nn
 
-from swap.nn import MLP, Gaussian, GaussianHead
-from swap.nn.parts import Parts
+from swap.nn import Gaussian, GaussianHead
+from swap.policy.reader import Reader
 from swap.symmetry import Rep
 
 OUT_GAIN = 0.01
@@ -13,7 +13,7 @@ OUT_GAIN = 0.01
 
 
 class Actor(nn.Module):
-    """An MLP for the mean, and a std that does not depend on the state."""
+    """A network for the mean, and a std that does not depend on the state."""
 
     def __init__(
         self,
@@ -28,14 +28,16 @@ class Actor(nn.Module):
         equivariant: bool,
     ) -> None:
         super().__init__()
-        self.net = MLP(rep, hidden, action, act=act, out_gain=OUT_GAIN, equivariant=equivariant)
+        self.reader = Reader(
+            rep, hidden, action, act=act, out_gain=OUT_GAIN, equivariant=equivariant
+        )
         self.head = GaussianHead(
             action, init_std=init_std, min_std=min_std, max_std=max_std, equivariant=equivariant
         )
 
-    def forward(self, parts: Parts) -> Gaussian:
-        """Parts of the input (`net.split`) -> the distribution."""
-        return self.head(self.net.from_parts(parts))
+    def forward(self, x: Tensor) -> Gaussian:
+        """Coordinates of the input (`reader.coordinates`) -> the distribution."""
+        return self.head(self.reader(x))
 
     def past(self, mean: Tensor, std_per_orbit: Tensor) -> Gaussian:
         """A distribution this actor once gave, from what was kept of it."""

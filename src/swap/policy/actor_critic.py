@@ -8,8 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from swap.errors import UserError, unknown
-from swap.nn import Gaussian, RunningNorm
-from swap.nn.parts import Parts
+from swap.nn import Gaussian
 from swap.policy.actor import Actor
 from swap.policy.critic import Critic
 from swap.symmetry import Layout, Rep, trivial
@@ -48,7 +47,7 @@ class PolicyCfg:
 
 
 class Inputs(NamedTuple):
-    """What the networks read: normalised, joined, and in even and odd coordinates.
+    """What the networks read: joined, normalised, in even and odd coordinates.
 
     A rollout stores this. Each sample is then normalised and split once, not once an epoch, and
     statistics that move on do not change what a stored action was an answer to.
@@ -59,9 +58,7 @@ class Inputs(NamedTuple):
 
 
 class ActorCritic(nn.Module):
-    """Actor and critic with one running normaliser for each group they read."""
-
-    norms: Mapping[str, RunningNorm]
+    """Actor and critic, each with a running normaliser of all it reads."""
 
     def __init__(self, cfg: PolicyCfg, groups: Mapping[str, Layout], action: Rep) -> None:
         super().__init__()
@@ -71,9 +68,6 @@ class ActorCritic(nn.Module):
         for name in self.reads:
             if name not in groups:
                 raise unknown("observation group", name, groups)
-        eq = cfg.equivariant
-        norms = {name: RunningNorm(groups[name].rep, equivariant=eq) for name in self.reads}
-        self.norms = nn.ModuleDict(norms)  # type: ignore[assignment]
         self.actor = Actor(
             _total(cfg.actor_reads, groups),
             action,
@@ -82,18 +76,22 @@ class ActorCritic(nn.Module):
             init_std=cfg.init_std,
             min_std=cfg.min_std,
             max_std=cfg.max_std,
-            equivariant=eq,
+            equivariant=cfg.equivariant,
         )
-        critic_rep = _total(cfg.critic_reads, groups)
-        self.critic = Critic(critic_rep, cfg.critic_hidden, act=cfg.act, equivariant=eq)
+        self.critic = Critic(
+            _total(cfg.critic_reads, groups),
+            cfg.critic_hidden,
+            act=cfg.act,
+            equivariant=cfg.equivariant,
+        )
 
-    # --- for those who act ----------------------------------------------------------------------
+    # --- for those who act; the actor's groups are enough, but for `value` ------------------------
     def distribution(self, obs: Mapping[str, Tensor]) -> Gaussian:
-        return self.actor(self._actor_parts(obs))
+        return self.actor(self._actor_input(obs))
 
     def mean(self, obs: Mapping[str, Tensor]) -> Tensor:
         """The action without exploration, [..., d]."""
-        return self.actor.net.from_parts(self._actor_parts(obs))
+        return self.actor.reader(self._actor_input(obs))
 
     def act(self, obs: Mapping[str, Tensor], noise: Tensor) -> Tensor:
         """An action drawn with standard normal `noise`; mirrored noise gives the mirrored one."""
@@ -101,25 +99,23 @@ class ActorCritic(nn.Module):
 
     def value(self, obs: Mapping[str, Tensor]) -> Tensor:
         """[...]"""
-        return self.critic(self._critic_parts(obs))
+        return self.critic(self._critic_input(obs))
 
     # --- for the learner ------------------------------------------------------------------------
     def observe(self, obs: Mapping[str, Tensor], valid: Tensor | None = None) -> None:
         """Let the normalisers learn from the rows [...] that are valid."""
-        for name in self.reads:
-            self.norms[name].update(obs[name], valid)
+        self.actor.reader.norm.update(_join(self.cfg.actor_reads, obs), valid)
+        self.critic.reader.norm.update(_join(self.cfg.critic_reads, obs), valid)
 
     def inputs(self, obs: Mapping[str, Tensor]) -> Inputs:
-        parts = self._actor_parts(obs), self._critic_parts(obs)
-        return Inputs(*(torch.cat(p, -1) for p in parts))
+        """What `actor` and `critic` read, to be kept."""
+        return Inputs(self._actor_input(obs), self._critic_input(obs))
 
-    def pi(self, actor_input: Tensor) -> Gaussian:
-        """The distribution, from `Inputs.actor`."""
-        return self.actor(actor_input.split(self.actor.net.layers[0].source.sizes, -1))
+    def _actor_input(self, obs: Mapping[str, Tensor]) -> Tensor:
+        return self.actor.reader.coordinates(_join(self.cfg.actor_reads, obs))
 
-    def v(self, critic_input: Tensor) -> Tensor:
-        """The value, from `Inputs.critic`."""
-        return self.critic(critic_input.split(self.critic.net.layers[0].source.sizes, -1))
+    def _critic_input(self, obs: Mapping[str, Tensor]) -> Tensor:
+        return self.critic.reader.coordinates(_join(self.cfg.critic_reads, obs))
 
     # --- sizes ----------------------------------------------------------------------------------
     @property
@@ -133,16 +129,11 @@ class ActorCritic(nn.Module):
     @property
     def widths(self) -> tuple[int, int]:
         """The widths of `Inputs`."""
-        return self.actor.net.rep_in.dim, self.critic.net.rep_in.dim
+        return self.actor.reader.width, self.critic.reader.width
 
-    def _actor_parts(self, obs: Mapping[str, Tensor]) -> Parts:
-        return self.actor.net.split(self._normalised(obs, self.cfg.actor_reads))
 
-    def _critic_parts(self, obs: Mapping[str, Tensor]) -> Parts:
-        return self.critic.net.split(self._normalised(obs, self.cfg.critic_reads))
-
-    def _normalised(self, obs: Mapping[str, Tensor], names: Sequence[str]) -> Tensor:
-        return torch.cat([self.norms[name](obs[name]) for name in names], -1)
+def _join(names: Sequence[str], obs: Mapping[str, Tensor]) -> Tensor:
+    return torch.cat([obs[name] for name in names], -1)
 
 
 def _total(names: Sequence[str], groups: Mapping[str, Layout]) -> Rep:
