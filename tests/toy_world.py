@@ -32,17 +32,20 @@ class Toy:
     Sums of a left and a right term are taken first, so that mirrored runs agree in every bit.
     """
 
-    def __init__(self, n: int = 64, *, seed: int = 0, mirrored: bool = False) -> None:
-        self.n, self.device, self.mirrored = n, torch.device("cpu"), mirrored
+    def __init__(
+        self, n: int = 64, *, seed: int = 0, mirrored: bool = False, device: str = "cpu"
+    ) -> None:
+        self.n, self.device, self.mirrored = n, torch.device(device), mirrored
         self.groups = {"state": STATE, "senses": SENSES}
         self.spaces = SimpleNamespace(action=ACTION)
         self.generator = torch.Generator().manual_seed(seed)
-        self.pos, self.vel = torch.zeros(n, 2), torch.zeros(n, 2)
-        self.clock, self.ended = torch.zeros(n), torch.zeros(n, dtype=torch.bool)
-        self.total, self.done, self.returns = torch.zeros(n), 0, 0.0
+        self.pos, self.vel = torch.zeros(2, n, 2, device=device).unbind()
+        self.clock, self.total = torch.zeros(2, n, device=device).unbind()
+        self.ended = torch.zeros(n, dtype=torch.bool, device=device)
+        self.done, self.returns = 0, 0.0
 
     def _begin(self, mask: Tensor) -> None:
-        start = torch.rand(self.n, 4, generator=self.generator) * 2 - 1
+        start = torch.rand(self.n, 4, generator=self.generator).to(self.device) * 2 - 1
         if self.mirrored:
             start = STATE.rep(start)
         self.pos = torch.where(mask[:, None], start[:, :2], self.pos)
@@ -59,8 +62,8 @@ class Toy:
         }
 
     def reset(self) -> dict[str, Tensor]:
-        self._begin(torch.ones(self.n, dtype=torch.bool))
-        self.ended.fill_(False)
+        self._begin(torch.ones_like(self.ended))
+        self.ended = torch.zeros_like(self.ended)
         return self._observe()
 
     def step(self, action: Tensor) -> Step:
@@ -100,8 +103,8 @@ class Toy:
 
     def restore(self, tensors, numbers) -> None:
         for name in self.KEPT:
-            setattr(self, name, tensors[name].clone())
-        self.generator.set_state(tensors["generator"])
+            setattr(self, name, tensors[name].to(self.device, copy=True))
+        self.generator.set_state(tensors["generator"].cpu())
         self.done, self.returns = numbers["done"], numbers["returns"]
 
 
