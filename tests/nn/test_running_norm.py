@@ -52,6 +52,19 @@ def test_mirrored_data_gives_the_same_bits(rep):
     assert torch.equal(here(rep(x)), rep(here(x)))
 
 
+@given(reps())
+def test_masked_rows_leave_no_trace(rep):
+    plain, masked = RunningNorm(rep), RunningNorm(rep)
+    for k, batch in enumerate(batches(rep.dim)):
+        mask = torch.rand(len(batch), generator=torch.Generator().manual_seed(k)) < 0.5
+        plain.update(batch[mask])
+        masked.update(torch.where(mask[:, None], batch, torch.nan), mask)
+        masked.update(batch, torch.zeros_like(mask))
+    assert torch.allclose(plain.mean, masked.mean, atol=1e-6)
+    assert torch.allclose(plain.inverse_std, masked.inverse_std, rtol=1e-5)
+    assert plain.count == masked.count
+
+
 def test_statistics_survive_saving():
     rep = Spaces().privileged.rep
     norm, again = RunningNorm(rep), RunningNorm(rep)

@@ -47,10 +47,10 @@ class Tally:
         self._steps += (frame.steps * ended).sum()
 
     def read(self) -> dict[str, float]:
-        """Means since the last call. Waits for the device."""
+        """Means since the last call; one without data is left out. Waits for the device."""
         reward, valid, speed, error = self._sums.tolist()
         ends, pairs = self._ends.tolist(), self._at_frontier.tolist()
-        told = {
+        told: dict[str, float | None] = {
             "reward/step": _ratio(reward, valid),
             "speed_mps": _ratio(speed, valid),
             "speed_error_mps": _ratio(error, valid),
@@ -67,9 +67,9 @@ class Tally:
         told["episode_s"] = _ratio(self._steps.item() * CONTROL_DT, episodes)
         for sums in (self._term_sum, self._sums, self._ends, self._at_frontier, self._steps):
             sums.zero_()
-        return told
+        return {name: value for name, value in told.items() if value is not None}
 
 
-def _ratio(part: float, whole: float) -> float:
-    """NaN says that there was nothing to take the mean of."""
-    return part / whole if whole else float("nan")
+def _ratio(part: float, whole: float) -> float | None:
+    """None where there was nothing to take the mean of."""
+    return part / whole if whole else None

@@ -45,8 +45,11 @@ class GaussianHead(nn.Module):
                 f"actions have {self.rep.dim} entries, the mean {mean.shape[-1]}; "
                 f"pass [..., {self.rep.dim}]"
             )
-        std = self.min_std + (self.max_std - self.min_std) * torch.sigmoid(self.raw_std)
-        return Gaussian(mean, std, self.orbits)
+        return Gaussian(mean, self.std_per_orbit, self.orbits)
+
+    @property
+    def std_per_orbit(self) -> Tensor:
+        return self.min_std + (self.max_std - self.min_std) * torch.sigmoid(self.raw_std)
 
 
 class Gaussian:

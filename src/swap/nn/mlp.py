@@ -9,7 +9,7 @@ from swap.errors import UserError
 from swap.nn.init import activation, gain
 from swap.nn.linear import Linear
 from swap.nn.norm import RMSNorm
-from swap.nn.parts import butterfly, halves
+from swap.nn.parts import Parts, butterfly, halves
 from swap.symmetry import Rep, regular
 
 
@@ -55,7 +55,14 @@ class MLP(nn.Module):
             self.out = Linear(rep, rep_out, gain=strength * out_gain, equivariant=equivariant)
 
     def forward(self, x: Tensor) -> Tensor:
-        parts = self.layers[0].source.split(x)
+        return self.from_parts(self.split(x))
+
+    def split(self, x: Tensor) -> Parts:
+        """The input in the coordinates of the first layer. Whoever reads one input many times
+        splits it once and goes on with `from_parts`."""
+        return self.layers[0].source.split(x)
+
+    def from_parts(self, parts: Parts) -> Tensor:
         views = parts
         for layer, norm in zip(self.layers, self.norms, strict=True):
             views = norm(butterfly(layer.parts(parts)))

@@ -49,17 +49,23 @@ class RunningNorm(nn.Module):
         return ((x - mean) * inverse_std).clamp(-self.clip, self.clip)
 
     @torch.no_grad()
-    def update(self, x: Tensor) -> None:
-        """Take a batch [..., d] of raw observations into account."""
-        x = x.reshape(-1, self.rep.dim).double()
-        parts = [p * self.basis.scale for p in self.basis.split(x)]
-        coordinates = torch.cat(parts, -1)
-        first = coordinates.mean(0)
+    def update(self, x: Tensor, mask: Tensor | None = None) -> None:
+        """Take a batch [..., d] of raw observations into account, where `mask` [...] is True.
+
+        A row that is masked out may hold anything, NaN too; nothing waits for the device.
+        """
+        x = x.reshape(-1, self.rep.dim)
+        n = self.count.new_full((), len(x)) if mask is None else mask.sum().double()
+        here = None if mask is None else mask.reshape(-1, 1)
+        # Entries stay in their own precision: only sums need more digits than a sensor has.
+        coordinates = torch.cat(self.basis.split(_only(here, x)), -1)
+        first = coordinates.sum(0, dtype=torch.float64) / n.clamp(min=1)
         if self.equivariant:
             first[self.rep.n_even :] = 0
-        second = (coordinates - first).square().mean(0)
-        n = len(x)
-        share = n / (self.count + n)
+        squares = _only(here, (coordinates - first.to(x.dtype)).square_())
+        second = squares.sum(0, dtype=torch.float64) / n.clamp(min=1)
+        first, second = first * self.basis.scale, second * self.basis.scale**2
+        share = n / (self.count + n).clamp(min=1)
         shift = first - self.first
         self.second += share * (second - self.second + shift.square() * (1 - share))
         self.first += share * shift
@@ -73,3 +79,7 @@ class RunningNorm(nn.Module):
         variance = (self.second[a] + self.second[b]) / 2
         self.mean.copy_(mean)
         self.inverse_std.copy_((variance + self.eps).rsqrt())
+
+
+def _only(rows: Tensor | None, x: Tensor) -> Tensor:
+    return x if rows is None else torch.where(rows, x, 0.0)

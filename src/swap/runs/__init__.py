@@ -4,6 +4,7 @@ from swap.runs.checkpoint import Checkpoint, SaveError, load, save
 from swap.runs.config import from_json, to_json
 from swap.runs.guard import GuardCfg
 from swap.runs.metrics import read_metrics
+from swap.runs.parkour import ParkourCfg
 from swap.runs.presets import PRESETS, TrainCfg, register
 from swap.runs.run import Outcome, RunCfg, train
 from swap.runs.seeding import seed_everything
@@ -18,6 +19,7 @@ __all__ = [
     "Checkpoint",
     "GuardCfg",
     "Outcome",
+    "ParkourCfg",
     "RunCfg",
     "SaveError",
     "ToyCfg",

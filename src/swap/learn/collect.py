@@ -1,0 +1,142 @@
+"""A policy and worlds in; a rollout with advantages out, without waiting for the device."""
+
+from collections.abc import Callable, Mapping
+
+import torch
+from torch import Tensor
+
+from swap.learn.capture import Captured
+from swap.learn.gae import gae
+from swap.learn.rollout import Rollout
+from swap.learn.tally import Tally
+from swap.learn.world import World
+from swap.policy import ActorCritic, Inputs
+
+FIGURES = ("reward", "value", "std", "explained_variance")
+
+
+class Collector:
+    """Steps the worlds with noisy actions and writes down what is needed to learn from them."""
+
+    def __init__(
+        self,
+        policy: ActorCritic,
+        env: World,
+        rollout: Rollout,
+        tally: Tally,
+        noise: Callable[[], Tensor],
+        *,
+        capture: bool,
+    ) -> None:
+        self.policy, self.env, self.rollout = policy, env, rollout
+        self.means = tally.means(*(f"rollout/{name}" for name in FIGURES))
+        self.bad_obs = tally.counts(*(f"guard/obs.{name}" for name in policy.reads))
+        self.bad_reward, self.bad_advantage = (
+            tally.counts(f"guard/{name}") for name in ("reward", "advantage")
+        )
+        self.draw_noise, device = noise, env.device
+        # Where a recording looks for its input.
+        self.obs = {
+            name: torch.zeros(env.n, env.groups[name].dim, device=device) for name in policy.reads
+        }
+        self.noise = torch.zeros(env.n, policy.action.dim, device=device)
+        self.begun = torch.zeros(env.n, dtype=torch.bool, device=device)
+        """Worlds whose next step is one: the others have ended and are about to be reset."""
+        self.running = False
+        self.decide = Captured(self._decide, device, enabled=capture)
+        self.judge = Captured(self._judge, device, enabled=capture)
+
+    @torch.no_grad()
+    def collect(self, gamma: float, lam: float) -> None:
+        roll = self.rollout
+        if not self.running:
+            self._look(self.env.reset())
+            self.begun.fill_(True)
+            self.running = True
+        roll.std.copy_(self.policy.actor.head.std_per_orbit)
+        for t in range(roll.steps):
+            self.noise.copy_(self.draw_noise())
+            inputs, action, mean, log_prob, value, sound = self.decide()
+            for kept, x in zip(roll.inputs, inputs, strict=True):
+                kept[t].copy_(x)
+            roll.action[t].copy_(action)
+            roll.mean[t].copy_(mean)
+            roll.log_prob[t].copy_(log_prob)
+            roll.value[t].copy_(value)
+            step = self.env.step(roll.action[t])
+            finite = torch.isfinite(step.reward)
+            self.bad_reward.add([(~finite).sum()])
+            torch.logical_and(step.valid & sound, finite, out=roll.valid[t])
+            roll.reward[t].copy_(torch.where(finite, step.reward, 0.0))
+            roll.terminated[t].copy_(step.terminated)
+            roll.truncated[t].copy_(step.truncated)
+            self.begun.copy_(~(step.terminated | step.truncated))
+            self._look(step.obs)
+        roll.value[roll.steps].copy_(self.judge())
+        self._estimate(gamma, lam)
+
+    def _look(self, obs: Mapping[str, Tensor]) -> None:
+        for name, x in self.obs.items():
+            x.copy_(obs[name])
+
+    def _decide(self) -> tuple[Inputs, Tensor, Tensor, Tensor, Tensor, Tensor]:
+        """Observation -> input, action, its mean and density, value, and which rows are sound."""
+        with torch.no_grad():
+            obs, sound = self._cleaned(count=True)
+            # An episode's last observation may be that of a world that broke: not learned from.
+            self.policy.observe(obs, sound & self.begun)
+            inputs = self.policy.inputs(obs)
+            pi = self.policy.actor(inputs.actor)
+            action = pi.sample(self.noise)
+            return (
+                inputs,
+                action,
+                pi.mean,
+                pi.log_prob(action),
+                self.policy.critic(inputs.critic),
+                sound,
+            )
+
+    def _judge(self) -> Tensor:
+        """The value of what came last."""
+        with torch.no_grad():
+            return self.policy.critic(self.policy.inputs(self._cleaned(count=False)[0]).critic)
+
+    def _cleaned(self, *, count: bool) -> tuple[dict[str, Tensor], Tensor]:
+        """Observations with zeros in every row that is not finite, and which rows are [N]."""
+        # A sum is finite only if all it adds up is.
+        finite = torch.isfinite(torch.stack([x.sum(-1) for x in self.obs.values()]))
+        if count:
+            self.bad_obs.add((~finite).sum(-1).unbind())
+        sound = finite.all(0)
+        return {name: torch.where(sound[:, None], x, 0.0) for name, x in self.obs.items()}, sound
+
+    def _estimate(self, gamma: float, lam: float) -> None:
+        """Advantages, normalised over valid steps, and returns."""
+        roll = self.rollout
+        advantage, returns = gae(
+            *(roll.reward, roll.value, roll.terminated, roll.truncated, roll.valid),
+            gamma=gamma,
+            lam=lam,
+        )
+        finite = torch.isfinite(advantage)
+        self.bad_advantage.add([(~finite & roll.valid).sum()])
+        roll.valid &= finite
+        mean, std = _moments(advantage, roll.valid)
+        roll.advantage.copy_(torch.where(roll.valid, (advantage - mean) / (std + 1e-8), 0.0))
+        roll.returns.copy_(torch.where(roll.valid, returns, 0.0))
+        roll.weight.copy_(roll.valid)
+
+        value = roll.value[:-1]
+        error, spread = _moments(returns - value, roll.valid)[1], _moments(returns, roll.valid)[1]
+        explained = 1 - (error / spread.clamp(min=1e-8)).square()
+        reward, worth = (_moments(x, roll.valid)[0] for x in (roll.reward, value))
+        self.means.add([reward, worth, roll.std.mean(), explained], weight=roll.valid.any())
+
+
+def _moments(x: Tensor, valid: Tensor) -> tuple[Tensor, Tensor]:
+    """Mean and standard deviation over the valid entries."""
+    n = valid.sum()
+    mean = torch.where(valid, x, 0.0).sum() / n.clamp(min=1)
+    square = torch.where(valid, x - mean, 0.0).square().sum()
+    return mean, (square / (n - 1).clamp(min=1)).sqrt()

@@ -1,0 +1,32 @@
+"""Rewards and values -> advantages and returns (generalised advantage estimation)."""
+
+import torch
+from torch import Tensor
+
+
+def gae(
+    reward: Tensor,  # [T, N]
+    value: Tensor,  # [T + 1, N]
+    terminated: Tensor,  # [T, N] bool
+    truncated: Tensor,  # [T, N] bool
+    valid: Tensor,  # [T, N] bool
+    *,
+    gamma: float,
+    lam: float,
+) -> tuple[Tensor, Tensor]:
+    """Advantages and returns, [T, N] each; both are the value's own where a step is not valid.
+
+    delta_t = r_t + gamma V_{t+1} (not terminated_t) - V_t, and sums of (gamma lam)^k delta_{t+k}
+    run to the end of the episode. The observation after a time limit is the true last one (see
+    `world`), so V_{t+1} is its bootstrap without further ado.
+    """
+    alive, goes_on = ~terminated, ~(terminated | truncated)
+    # Chosen, not multiplied by zero: what lies beyond an end may be anything.
+    beyond = torch.where(alive, value[1:], 0.0)
+    delta = torch.where(valid, reward + gamma * beyond - value[:-1], 0.0)
+    keep = (goes_on & valid).to(delta.dtype) * (gamma * lam)
+    advantage = torch.empty_like(delta)
+    ahead = torch.zeros_like(delta[0])
+    for t in reversed(range(len(delta))):
+        ahead = torch.addcmul(delta[t], keep[t], ahead, out=advantage[t])
+    return advantage, advantage + value[:-1]

@@ -1,0 +1,167 @@
+"""A rollout with advantages -> a better policy, by clipped surrogate steps (PPO).
+
+Nothing here waits for the device. The learning rate is a tensor, adapted where it lives; a step
+whose loss or gradient is not finite is taken back by the optimiser's own kernel and counted.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from swap.errors import UserError
+from swap.learn.capture import Captured
+from swap.learn.rollout import Batch, Rollout
+from swap.learn.tally import Tally
+from swap.policy import ActorCritic
+
+MEANS = ("policy_loss", "value_loss", "entropy", "kl", "clipped", "grad_norm", "lr")
+CULPRITS = ("policy_loss", "value_loss", "grad_norm")
+
+
+@dataclass(frozen=True)
+class PPOCfg:
+    """Samples are not scarce, gradient steps are: tune these for learning per minute."""
+
+    steps: int = 24
+    """Control steps each world takes between updates."""
+    epochs: int = 5
+    """Times each sample is used."""
+    minibatches: int = 4
+    """Gradient steps an epoch."""
+    gamma: float = 0.99
+    """Discount a step."""
+    lam: float = 0.95
+    """Decay of the advantage estimator."""
+    clip: float = 0.2
+    """How far the ratio of densities, and the value, may move in one update."""
+    value_coef: float = 1.0
+    """Weight of the value loss."""
+    entropy: float = 0.01
+    """Weight of the entropy bonus."""
+    grad_norm: float = 1.0
+    """Gradients longer than this are shortened to it."""
+    lr: float = 1e-3
+    """Learning rate at the start."""
+    kl: float | None = 0.01
+    """KL a gradient step should reach; the rate follows it. None keeps the rate."""
+    lr_range: tuple[float, float] = (1e-5, 1e-2)
+    """Bounds of the adapted rate."""
+
+    def __post_init__(self) -> None:
+        for name in ("steps", "epochs", "minibatches"):
+            if getattr(self, name) < 1:
+                raise UserError(f"{name}={getattr(self, name)} does nothing; use 1 or more")
+        for name in ("gamma", "lam"):
+            if not 0 <= getattr(self, name) <= 1:
+                raise UserError(f"{name}={getattr(self, name)} must lie between 0 and 1")
+        low, high = self.lr_range
+        if not 0 < low <= self.lr <= high:
+            raise UserError(f"lr={self.lr} must lie in lr_range={self.lr_range}, above 0")
+
+
+class PPO:
+    """Updates `policy` from `rollout`, which it reads in place."""
+
+    def __init__(
+        self, cfg: PPOCfg, policy: ActorCritic, rollout: Rollout, tally: Tally, *, capture: bool
+    ) -> None:
+        size, rest = divmod(len(rollout), cfg.minibatches)
+        if rest or not size:
+            raise UserError(
+                f"{rollout.n} worlds x {rollout.steps} steps do not divide into "
+                f"minibatches={cfg.minibatches}; use a divisor of {len(rollout)}"
+            )
+        self.cfg, self.policy, self.rollout = cfg, policy, rollout
+        self.means = tally.means(*(f"ppo/{name}" for name in MEANS))
+        self.faults = tally.counts("guard/skipped_updates", *(f"guard/{x}" for x in CULPRITS))
+        self.parameters = list(policy.parameters())
+        device = self.parameters[0].device
+        self.rows = torch.zeros(size, dtype=torch.long, device=device)
+        self.lr = torch.tensor(cfg.lr, device=device)
+        self.step = Captured(self._step, device, enabled=capture)
+        # Fused: one kernel that can also scale (our clipping) and hold still (our guard).
+        self.adam = torch.optim.Adam(
+            self.parameters, lr=self.lr, fused=True, capturable=self.step.enabled
+        )
+        self._scale, self._bad = torch.ones((), device=device), torch.zeros((), device=device)
+        self.adam.grad_scale, self.adam.found_inf = self._scale, self._bad  # type: ignore[attr-defined]
+        # Made now, not at the first step: recordings and restored runs need them in place.
+        for p in self.parameters:
+            self.adam.state[p] = {
+                "step": torch.zeros((), device=device),
+                "exp_avg": torch.zeros_like(p),
+                "exp_avg_sq": torch.zeros_like(p),
+            }
+
+    def update(self, generator: torch.Generator) -> None:
+        """All epochs over the rollout, whose advantages are filled in."""
+        for _ in range(self.cfg.epochs):
+            order = torch.randperm(len(self.rollout), generator=generator, device=self.rows.device)
+            for rows in order.split(len(self.rows)):
+                self.rows.copy_(rows)
+                self.step()
+
+    def _step(self) -> None:
+        """One gradient step on the samples in `rows`."""
+        losses = self._losses(self.rollout.take(self.rows))
+        loss = (
+            losses["policy_loss"]
+            + self.cfg.value_coef * losses["value_loss"]
+            - self.cfg.entropy * losses["entropy"]
+        )
+        gradients = torch.autograd.grad(loss, self.parameters)
+        with torch.no_grad():
+            norm = torch.nn.utils.get_total_norm(gradients)
+            sound = torch.isfinite(norm) & torch.isfinite(loss)
+            self._bad.copy_(~sound)
+            self._scale.copy_((norm / self.cfg.grad_norm).clamp(min=1.0))
+            self._adapt(losses["kl"], sound)
+        for p, gradient in zip(self.parameters, gradients, strict=True):
+            p.grad = gradient
+        self.adam.step()
+        with torch.no_grad():
+            figures = {**losses, "grad_norm": norm, "lr": self.lr}
+            self.means.add([figures[name] for name in MEANS], weight=sound)
+            bad = torch.stack([~torch.isfinite(figures[name]) for name in CULPRITS])
+            self.faults.add([~sound, *bad])
+
+    def _losses(self, batch: Batch) -> dict[str, Tensor]:
+        """Means over the valid samples, as scalars."""
+        cfg, share = self.cfg, batch.weight / batch.weight.sum().clamp(min=1)
+        now = self.policy.actor(batch.actor)
+        ratio = (now.log_prob(batch.action) - batch.log_prob).exp()
+        near = ratio.clamp(1 - cfg.clip, 1 + cfg.clip)
+        surrogate = torch.minimum(ratio * batch.advantage, near * batch.advantage)
+
+        value = self.policy.critic(batch.critic)
+        slow = batch.value + (value - batch.value).clamp(-cfg.clip, cfg.clip)
+        error = torch.maximum((value - batch.returns).square(), (slow - batch.returns).square())
+        with torch.no_grad():
+            kl = self.policy.actor.past(batch.mean, self.rollout.std).kl(now)
+            clipped = (ratio != near).to(ratio.dtype)
+        return {
+            "policy_loss": -(share * surrogate).sum(),
+            "value_loss": (share * error).sum(),
+            "entropy": now.entropy(),
+            "kl": (share * kl).sum(),
+            "clipped": (share * clipped).sum(),
+        }
+
+    def _adapt(self, kl: Tensor, sound: Tensor) -> None:
+        """Too far from the policy that acted: slower. Hardly moved: faster."""
+        if self.cfg.kl is None:
+            return
+        slower = sound & (kl > 2 * self.cfg.kl)
+        faster = sound & (kl < self.cfg.kl / 2) & (kl > 0)
+        rate = torch.where(slower, self.lr / 1.5, torch.where(faster, self.lr * 1.5, self.lr))
+        self.lr.copy_(rate.clamp(*self.cfg.lr_range))
+
+    # --- for a resume ---------------------------------------------------------------------------
+    def state(self) -> Iterator[tuple[str, Tensor]]:
+        """The optimiser's own tensors, by name; to restore, copy into them."""
+        yield "lr", self.lr
+        for name, p in self.policy.named_parameters():
+            for key, value in self.adam.state[p].items():
+                yield f"adam/{name}/{key}", value

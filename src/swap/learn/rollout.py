@@ -1,0 +1,61 @@
+"""T steps of N worlds, kept on the device in tensors made once; rows out by index."""
+
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from swap.policy import Inputs
+
+
+class Batch(NamedTuple):
+    """Samples for one gradient step, M rows each."""
+
+    actor: Tensor  # [M, d_actor]
+    critic: Tensor  # [M, d_critic]
+    action: Tensor  # [M, d]
+    mean: Tensor  # [M, d]: of the distribution the action was drawn from
+    log_prob: Tensor  # [M]
+    value: Tensor  # [M]: what the critic said then
+    advantage: Tensor  # [M]
+    returns: Tensor  # [M]
+    weight: Tensor  # [M]: 1, or 0 for a step that is not valid
+
+
+class Rollout:
+    """[T, N, ...] of everything an update reads, written step by step."""
+
+    def __init__(
+        self,
+        steps: int,
+        n: int,
+        widths: tuple[int, int],
+        action: int,
+        orbits: int,
+        device: torch.device,
+    ) -> None:
+        def make(*shape: int, dtype: torch.dtype = torch.float32) -> Tensor:
+            return torch.zeros(shape, dtype=dtype, device=device)
+
+        self.steps, self.n = steps, n
+        self.inputs = Inputs(*(make(steps, n, width) for width in widths))
+        self.action, self.mean = make(steps, n, action), make(steps, n, action)
+        self.std = make(orbits)
+        """The std of all these actions, one for each orbit: it does not depend on the state."""
+        self.log_prob, self.value = make(steps, n), make(steps + 1, n)
+        self.reward, self.weight = make(steps, n), make(steps, n)
+        self.terminated, self.truncated, self.valid = (
+            make(steps, n, dtype=torch.bool) for _ in range(3)
+        )
+        self.advantage, self.returns = make(steps, n), make(steps, n)
+
+    def __len__(self) -> int:
+        return self.steps * self.n
+
+    def take(self, rows: Tensor) -> Batch:
+        """Rows [M] of the steps and worlds laid end to end."""
+        several = (
+            *(*self.inputs, self.action, self.mean, self.log_prob),
+            *(self.value[:-1], self.advantage, self.returns, self.weight),
+        )
+        return Batch(*(x.flatten(0, 1).index_select(0, rows) for x in several))

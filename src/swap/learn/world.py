@@ -1,0 +1,86 @@
+"""What the learner asks of an environment, and nothing more.
+
+Worlds are reset one step late: the observation that comes with an end is the true last one, and
+the step after it resets the world, ignores the action, gives the first observation of the next
+episode, reward 0 and `valid` False. So the value beyond a time limit is the value of the next
+stored observation, and a step that is not valid is left out of everything.
+"""
+
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+import torch
+from torch import Tensor
+
+from swap.symmetry import Layout
+
+
+class Step(Protocol):
+    """What one control step of N worlds gives."""
+
+    @property
+    def obs(self) -> Mapping[str, Tensor]:
+        """By group, [N, d]."""
+
+    @property
+    def reward(self) -> Tensor:
+        """[N]"""
+
+    @property
+    def terminated(self) -> Tensor:
+        """[N] bool: over for good, nothing comes after."""
+
+    @property
+    def truncated(self) -> Tensor:
+        """[N] bool: cut short; what would have come is worth what the critic says."""
+
+    @property
+    def valid(self) -> Tensor:
+        """[N] bool: this was a transition."""
+
+
+class ActionSpace(Protocol):
+    @property
+    def action(self) -> Layout: ...
+
+
+class World(Protocol):
+    """N worlds in step."""
+
+    @property
+    def n(self) -> int: ...
+
+    @property
+    def device(self) -> torch.device: ...
+
+    @property
+    def groups(self) -> Mapping[str, Layout]:
+        """The layout of every group of observations."""
+
+    @property
+    def spaces(self) -> ActionSpace: ...
+
+    def reset(self) -> Mapping[str, Tensor]: ...
+
+    def step(self, action: Tensor, /) -> Step: ...
+
+    def metrics(self) -> Mapping[str, float]:
+        """Figures since the last call."""
+
+
+class Resumable(Protocol):
+    """A world that can be put away in the middle of its episodes and taken out again."""
+
+    def tensors(self) -> dict[str, Tensor]: ...
+
+    def numbers(self) -> dict[str, Any]: ...
+
+    def restore(self, tensors: Mapping[str, Tensor], numbers: Mapping[str, Any]) -> None: ...
+
+
+class Restartable(Protocol):
+    """A world that keeps less (levels, chance): equal runs follow if it is reset after saving."""
+
+    def state_dict(self) -> dict[str, Tensor]: ...
+
+    def load_state_dict(self, state: dict[str, Tensor], /) -> None: ...

@@ -1,0 +1,10 @@
+"""What decides and what judges: actor, critic, and both with their normalisers. Read in this order:
+
+reader -> actor -> critic -> actor_critic
+"""
+
+from swap.policy.actor import Actor
+from swap.policy.actor_critic import ActorCritic, Inputs, PolicyCfg
+from swap.policy.critic import Critic
+
+__all__ = ["Actor", "ActorCritic", "Critic", "Inputs", "PolicyCfg"]

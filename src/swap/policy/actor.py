@@ -1,0 +1,44 @@
+"""Observations -> a distribution over actions, mirrored when they are mirrored."""
+
+from collections.abc import Sequence
+
+from torch import Tensor, nn
+
+from swap.nn import Gaussian, GaussianHead
+from swap.policy.reader import Reader
+from swap.symmetry import Rep
+
+OUT_GAIN = 0.01
+"""The first actions are noise around the default pose, whatever the robot sees."""
+
+
+class Actor(nn.Module):
+    """A network for the mean, and a std that does not depend on the state."""
+
+    def __init__(
+        self,
+        rep: Rep,
+        action: Rep,
+        hidden: Sequence[int],
+        *,
+        act: str,
+        init_std: float,
+        min_std: float,
+        max_std: float,
+        equivariant: bool,
+    ) -> None:
+        super().__init__()
+        self.reader = Reader(
+            rep, hidden, action, act=act, out_gain=OUT_GAIN, equivariant=equivariant
+        )
+        self.head = GaussianHead(
+            action, init_std=init_std, min_std=min_std, max_std=max_std, equivariant=equivariant
+        )
+
+    def forward(self, x: Tensor) -> Gaussian:
+        """Coordinates of the input (`reader.coordinates`) -> the distribution."""
+        return self.head(self.reader(x))
+
+    def past(self, mean: Tensor, std_per_orbit: Tensor) -> Gaussian:
+        """A distribution this actor once gave, from what was kept of it."""
+        return Gaussian(mean, std_per_orbit, self.head.orbits)

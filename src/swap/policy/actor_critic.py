@@ -1,0 +1,144 @@
+"""Named observation groups in; actions, their density and values out, normalisation included."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from swap.errors import UserError, unknown
+from swap.nn import Gaussian
+from swap.policy.actor import Actor
+from swap.policy.critic import Critic
+from swap.symmetry import Layout, Rep, trivial
+
+
+@dataclass(frozen=True)
+class PolicyCfg:
+    """What actor and critic read, and how wide they are. The defaults are the teacher's."""
+
+    actor_reads: tuple[str, ...] = ("history", "command", "body_heights")
+    """Observation groups the actor reads."""
+    critic_reads: tuple[str, ...] = ("privileged", "body_heights")
+    """Observation groups the critic reads."""
+    actor_hidden: tuple[int, ...] = (512, 256, 128)
+    """Hidden widths of the actor, both views counted."""
+    critic_hidden: tuple[int, ...] = (512, 256, 128)
+    """Hidden widths of the critic."""
+    act: str = "elu"
+    """Non-linearity."""
+    init_std: float = 1.0
+    """Exploration at the start, in units of the action."""
+    min_std: float = 0.08
+    """Exploration never falls below this."""
+    max_std: float = 2.0
+    """Exploration never rises above this."""
+    equivariant: bool = True
+    """Mirrored observations give mirrored actions and equal values; False is the plain twin."""
+
+    def __post_init__(self) -> None:
+        for name in ("actor_reads", "critic_reads"):
+            reads = getattr(self, name)
+            if not reads:
+                raise UserError(f"{name} is empty; name at least one observation group")
+            if len(set(reads)) < len(reads):
+                raise UserError(f"{name}={reads} names a group twice; name each once")
+
+
+class Inputs(NamedTuple):
+    """What the networks read: joined, normalised, in even and odd coordinates.
+
+    A rollout stores this. Each sample is then normalised and split once, not once an epoch, and
+    statistics that move on do not change what a stored action was an answer to.
+    """
+
+    actor: Tensor  # [..., d_actor]
+    critic: Tensor  # [..., d_critic]
+
+
+class ActorCritic(nn.Module):
+    """Actor and critic, each with a running normaliser of all it reads."""
+
+    def __init__(self, cfg: PolicyCfg, groups: Mapping[str, Layout], action: Rep) -> None:
+        super().__init__()
+        self.cfg, self.action = cfg, action
+        self.reads = tuple(dict.fromkeys((*cfg.actor_reads, *cfg.critic_reads)))
+        """Every group that is read, once."""
+        for name in self.reads:
+            if name not in groups:
+                raise unknown("observation group", name, groups)
+        self.actor = Actor(
+            _total(cfg.actor_reads, groups),
+            action,
+            cfg.actor_hidden,
+            act=cfg.act,
+            init_std=cfg.init_std,
+            min_std=cfg.min_std,
+            max_std=cfg.max_std,
+            equivariant=cfg.equivariant,
+        )
+        self.critic = Critic(
+            _total(cfg.critic_reads, groups),
+            cfg.critic_hidden,
+            act=cfg.act,
+            equivariant=cfg.equivariant,
+        )
+
+    # --- for those who act; the actor's groups are enough, but for `value` ------------------------
+    def distribution(self, obs: Mapping[str, Tensor]) -> Gaussian:
+        return self.actor(self._actor_input(obs))
+
+    def mean(self, obs: Mapping[str, Tensor]) -> Tensor:
+        """The action without exploration, [..., d]."""
+        return self.actor.reader(self._actor_input(obs))
+
+    def act(self, obs: Mapping[str, Tensor], noise: Tensor) -> Tensor:
+        """An action drawn with standard normal `noise`; mirrored noise gives the mirrored one."""
+        return self.distribution(obs).sample(noise)
+
+    def value(self, obs: Mapping[str, Tensor]) -> Tensor:
+        """[...]"""
+        return self.critic(self._critic_input(obs))
+
+    # --- for the learner ------------------------------------------------------------------------
+    def observe(self, obs: Mapping[str, Tensor], valid: Tensor | None = None) -> None:
+        """Let the normalisers learn from the rows [...] that are valid."""
+        self.actor.reader.norm.update(_join(self.cfg.actor_reads, obs), valid)
+        self.critic.reader.norm.update(_join(self.cfg.critic_reads, obs), valid)
+
+    def inputs(self, obs: Mapping[str, Tensor]) -> Inputs:
+        """What `actor` and `critic` read, to be kept."""
+        return Inputs(self._actor_input(obs), self._critic_input(obs))
+
+    def _actor_input(self, obs: Mapping[str, Tensor]) -> Tensor:
+        return self.actor.reader.coordinates(_join(self.cfg.actor_reads, obs))
+
+    def _critic_input(self, obs: Mapping[str, Tensor]) -> Tensor:
+        return self.critic.reader.coordinates(_join(self.cfg.critic_reads, obs))
+
+    # --- sizes ----------------------------------------------------------------------------------
+    @property
+    def n_parameters(self) -> dict[str, int]:
+        """Trainable numbers: of the actor, of the critic."""
+        return {
+            name: sum(p.numel() for p in part.parameters())
+            for name, part in (("actor", self.actor), ("critic", self.critic))
+        }
+
+    @property
+    def widths(self) -> tuple[int, int]:
+        """The widths of `Inputs`."""
+        return self.actor.reader.width, self.critic.reader.width
+
+
+def _join(names: Sequence[str], obs: Mapping[str, Tensor]) -> Tensor:
+    return torch.cat([obs[name] for name in names], -1)
+
+
+def _total(names: Sequence[str], groups: Mapping[str, Layout]) -> Rep:
+    """The groups side by side. (Their layouts may share field names, so Reps are added.)"""
+    total = trivial(0)
+    for name in names:
+        total = total + groups[name].rep
+    return total

@@ -1,0 +1,20 @@
+"""Observations -> the return to expect, the same for a scene and its mirror image."""
+
+from collections.abc import Sequence
+
+from torch import Tensor, nn
+
+from swap.policy.reader import Reader
+from swap.symmetry import Rep, trivial
+
+
+class Critic(nn.Module):
+    """A network with one invariant output."""
+
+    def __init__(self, rep: Rep, hidden: Sequence[int], *, act: str, equivariant: bool) -> None:
+        super().__init__()
+        self.reader = Reader(rep, hidden, trivial(1), act=act, equivariant=equivariant)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Coordinates of the input (`reader.coordinates`) -> [...]."""
+        return self.reader(x).squeeze(-1)

@@ -1,0 +1,54 @@
+"""Presets that learn parkour from a height map: environment, policy and PPO in, a trainer out."""
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+from swap.env import EnvCfg, ParkourEnv
+from swap.learn import PPOCfg, Trainer, TrainerCfg
+from swap.policy import PolicyCfg
+from swap.runs.presets import TrainCfg, register
+from swap.runs.trainee import Trainee
+
+
+@dataclass(frozen=True)
+class ParkourCfg(TrainCfg):
+    """A policy that reads the terrain's heights around it, in place of a world model."""
+
+    worlds: int = 6000
+    """Robots that learn side by side."""
+    engine: Literal["auto", "cpu", "gpu"] = "auto"
+    """auto: gpu where there is a GPU, otherwise cpu."""
+    env: EnvCfg = field(default_factory=EnvCfg)
+    policy: PolicyCfg = field(default_factory=PolicyCfg)
+    ppo: PPOCfg = field(default_factory=PPOCfg)
+    capture: bool = True
+    """On a GPU, record inference and gradient steps and replay them."""
+    tf32: bool = True
+    """On a GPU, multiply matrices in TF32."""
+
+    def build(self, device: str) -> Trainee:
+        engine = self.engine
+        if engine == "auto":
+            engine = "gpu" if device.startswith("cuda") else "cpu"
+        env = ParkourEnv(self.env, self.worlds, engine=engine, device=device, seed=self.seed)
+        cfg = TrainerCfg(self.ppo, self.policy, self.seed, capture=self.capture, tf32=self.tf32)
+        return Trainer(cfg, env)
+
+
+# An exploration of 1.0, usual elsewhere, throws this robot over within a second, and nearly every
+# reward is then clipped to zero: nothing was learned in 25 M steps. See docs/log.md.
+CALM = PolicyCfg(init_std=0.4, max_std=1.0)
+PPO = PPOCfg(entropy=0.005)
+
+register("teacher", ParkourCfg(policy=CALM, ppo=PPO))
+register(
+    "tiny",
+    ParkourCfg(
+        worlds=128,
+        env=EnvCfg(families=(("flat", 0.1), ("box", 0.45), ("gap", 0.45))),
+        policy=PolicyCfg(
+            actor_hidden=(256, 128), critic_hidden=(256, 128), init_std=0.4, max_std=1.0
+        ),
+        ppo=PPOCfg(steps=32, entropy=0.005),
+    ),
+)

@@ -1,0 +1,76 @@
+"""Recorded inference and gradient steps on a real GPU; skipped without one."""
+
+from dataclasses import replace
+
+import pytest
+import torch
+
+from swap.learn import Trainer
+from toy_world import ACTION, Toy, small
+
+pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA GPU")
+
+
+def trainer(*, capture, mirrored=False, kind=Trainer, n=512, **ppo):
+    cfg = replace(small(**ppo), capture=capture)
+    return kind(cfg, Toy(n, device="cuda", mirrored=mirrored))
+
+
+def test_recordings_do_what_the_calls_do():
+    recorded, called = (trainer(capture=capture) for capture in (True, False))
+    for _ in range(2):
+        figures, theirs = recorded.iterate(), called.iterate()
+    assert recorded.ppo.step.enabled
+    assert recorded.ppo.step._graph is not None
+    assert not called.ppo.step.enabled
+    for name in ("ppo/kl", "ppo/value_loss", "ppo/entropy", "rollout/reward"):
+        assert figures[name] == pytest.approx(theirs[name], rel=2e-2, abs=1e-4), name
+    for ours, p in zip(recorded.ppo.parameters, called.ppo.parameters, strict=True):
+        assert torch.allclose(ours, p, atol=5e-3)
+    assert recorded.ppo.adam.state[recorded.ppo.parameters[0]]["step"] == 40
+
+
+def test_it_learns():
+    learner = trainer(capture=True)
+    figures = [learner.iterate() for _ in range(30)]
+    assert figures[0]["return"] < 8
+    assert figures[-1]["return"] > 33
+    assert figures[-1]["time/update_s"] > 0
+
+
+def test_the_guard_holds_inside_a_recording():
+    learner = trainer(capture=True)
+    learner.iterate()
+    learner.collector.collect(0.99, 0.95)
+    learner.tally.read()
+    before = [p.clone() for p in learner.ppo.parameters]
+    learner.rollout.advantage.fill_(torch.nan)
+    learner.ppo.step()
+    assert all(torch.equal(a, b) for a, b in zip(before, learner.ppo.parameters, strict=True))
+    assert learner.tally.read()["guard/policy_loss"] == 1
+
+
+def test_a_recording_survives_a_resume():
+    first, second = (trainer(capture=True) for _ in range(2))
+    for _ in range(2):
+        first.iterate()
+    second.iterate()
+    second.restore({k: x.cpu() for k, x in first.tensors().items()}, first.numbers())
+    a, b = first.iterate(), second.iterate()
+    for name in ("ppo/value_loss", "rollout/reward", "ppo/lr"):
+        assert a[name] == pytest.approx(b[name], rel=1e-2), name
+
+
+class Reflected(Trainer):
+    def noise(self):
+        return ACTION.rep(super().noise())
+
+
+def test_the_mirror_is_exact_in_tf32_too():
+    here = trainer(capture=True)
+    there = trainer(capture=True, mirrored=True, kind=Reflected)
+    for _ in range(3):
+        here.iterate()
+        there.iterate()
+    for a, b in zip(here.ppo.parameters, there.ppo.parameters, strict=True):
+        assert torch.equal(a, b)

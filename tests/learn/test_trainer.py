@@ -1,0 +1,135 @@
+"""It learns, it resumes bit for bit, and a run in the mirror ends in the same parameters."""
+
+import json
+
+import pytest
+import torch
+
+from swap.errors import UserError
+from swap.learn import Trainer
+from toy_world import ACTION, Toy, small
+
+
+def train(trainer, iterations):
+    return [trainer.iterate() for _ in range(iterations)]
+
+
+@pytest.mark.parametrize("equivariant", [True, False])
+def test_it_learns(equivariant):
+    """Random actions are worth 3, staying at the origin for all 40 steps would be worth 40."""
+    figures = train(Trainer(small(equivariant=equivariant), Toy(64)), 30)
+    assert figures[0]["return"] < 8
+    assert figures[-1]["return"] > 33
+    assert figures[-1]["rollout/explained_variance"] > 0.5
+    assert figures[-1]["steps"] == 30 * 24 * 64
+    assert figures[-1]["ppo/kl"] < 0.05
+
+
+def same(a, b):
+    here, there = a.tensors(), b.tensors()
+    assert here.keys() == there.keys()
+    for name, x in here.items():
+        assert torch.equal(x, there[name]), name
+    assert a.numbers() == b.numbers()
+
+
+def put_away(trainer):
+    """As a checkpoint would: tensors apart, numbers through JSON."""
+    tensors = {name: x.cpu() for name, x in trainer.tensors().items()}
+    return tensors, json.loads(json.dumps(trainer.numbers()))
+
+
+@pytest.mark.parametrize("n", [0, 1, 4])
+def test_n_and_n_iterations_are_2n_bit_for_bit(n):
+    straight, first = Trainer(small(), Toy(32, seed=3)), Trainer(small(), Toy(32, seed=3))
+    train(straight, n + 4)
+    train(first, n)
+    second = Trainer(small(seed=99), Toy(32, seed=77))  # all of it is overwritten
+    train(second, 1)
+    second.restore(*put_away(first))
+    same(first, second)
+    train(second, 4)
+    same(straight, second)
+    assert n == 0 or second.ppo.adam.state[second.ppo.parameters[0]]["step"] == (n + 4) * 20
+
+
+def test_saving_does_not_disturb_the_run():
+    quiet, saving = (Trainer(small(), Toy(32)) for _ in range(2))
+    for _ in range(3):
+        quiet.iterate()
+        saving.iterate()
+        put_away(saving)
+    same(quiet, saving)
+
+
+class Restartable(Toy):
+    """Keeps only its generator."""
+
+    def __getattribute__(self, name):
+        if name in ("tensors", "numbers", "restore"):
+            raise AttributeError(name)
+        return super().__getattribute__(name)
+
+    def state_dict(self):
+        return {"generator": self.generator.get_state()}
+
+    def load_state_dict(self, state):
+        self.generator.set_state(state["generator"])
+
+
+def test_a_world_that_restarts_goes_on_like_the_resumed_one():
+    first, second = (Trainer(small(), Restartable(32, seed=s)) for s in (3, 4))
+    train(first, 2)
+    numbers = first.numbers()
+    second.restore(first.tensors(), numbers)  # in either order
+    train(first, 2)
+    train(second, 2)
+    same(first, second)
+
+
+def test_another_config_is_refused_by_name():
+    tensors, numbers = put_away(Trainer(small(), Toy(32)))
+    with pytest.raises(UserError, match="saved as"):
+        Trainer(small(), Toy(16)).restore(tensors, numbers)
+    del tensors["ppo/lr"]
+    with pytest.raises(UserError, match="'ppo/lr' is not among"):
+        Trainer(small(), Toy(32)).restore(tensors, numbers)
+
+
+def test_seeds_matter_and_repeat():
+    runs = [Trainer(small(seed=seed), Toy(16)) for seed in (1, 1, 2)]
+    for trainer in runs:
+        trainer.iterate()
+    a, b, c = (trainer.policy.actor.reader.net.layers[0].weight[0] for trainer in runs)
+    assert torch.equal(a, b)
+    assert not torch.allclose(a, c)
+
+
+class Reflected(Trainer):
+    """Explores with the mirror image of the noise."""
+
+    def noise(self):
+        return ACTION.rep(super().noise())
+
+
+def reflected_pair(equivariant):
+    cfg = small(equivariant=equivariant)
+    here, there = Trainer(cfg, Toy(48)), Reflected(cfg, Toy(48, mirrored=True))
+    return here, there, train(here, 5), train(there, 5)
+
+
+def test_five_iterations_in_the_mirror_end_in_the_same_parameters():
+    here, there, figures, theirs = reflected_pair(equivariant=True)
+    assert (here.rollout.terminated | here.rollout.truncated).any()
+    for name, x in here.tensors().items():
+        if name.startswith(("policy/", "ppo/")):
+            assert torch.equal(x, there.tensors()[name]), name
+    assert torch.equal(there.rollout.action, ACTION.rep(here.rollout.action))
+    for name, x in figures[-1].items():
+        assert name.startswith("time/") or x == theirs[-1][name], name
+    assert figures[-1]["return"] > figures[0]["return"]
+
+
+def test_the_plain_twin_learns_another_policy_in_the_mirror():
+    here, there, _, _ = reflected_pair(equivariant=False)
+    assert not torch.allclose(here.ppo.parameters[0], there.ppo.parameters[0], atol=1e-2)
