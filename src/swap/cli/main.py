@@ -23,6 +23,7 @@ COMMANDS = {
     "courses": "the obstacle families, as a table or as a gallery of pictures",
     "rewards": "every term of the reward: equation, origin, weights",
     "train": "train a preset: progress, checkpoints, metrics; Ctrl-C saves, --resume goes on",
+    "eval": "how often a trained robot succeeds, by obstacle and size",
     "check nn": "mirror every network layer and report the error, which must be exactly zero",
     "check sim": "mirror whole scenes in both engines and compare; compare the engines",
     "bench nn": "time the equivariant layers against dense ones",

@@ -1,0 +1,63 @@
+"""`swap eval`: how often a trained robot succeeds, by obstacle and size."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import tyro
+
+from swap.cli.device import chosen
+from swap.cli.show import Report, show, writable
+from swap.errors import UserError, unknown
+
+
+@dataclass(frozen=True)
+class Args:
+    """Measure a trained robot: success by family and size, with 95 % intervals (Wilson)."""
+
+    run: tyro.conf.Positional[Path]
+    """Folder of a swap train run."""
+    family: tuple[str, ...] = ()
+    """Families to measure; by default those it was trained on."""
+    points: int = 8
+    """Sizes a family, evenly over its range."""
+    trials: int = 100
+    """Trials a point; the paper's figures have 1500."""
+    speed: float = 1.0
+    """Commanded forward speed, m/s."""
+    seed: int = 1
+    """Of courses, starts and noise."""
+    device: str = "auto"
+    """cpu, cuda, or auto."""
+    json: Path | None = None
+    """Also write the figures to this file."""
+
+
+def run(args: Args) -> int:
+    writable(args.json)
+    if args.points < 1:
+        raise UserError(f"--points {args.points} measures nothing; use 1 or more")
+    device = chosen(args.device)
+    from swap.courses import FAMILIES
+    from swap.evaluate.success import measure, points
+    from swap.evaluate.trained import trained
+
+    robot = trained(args.run)
+    families = args.family or tuple(name for name, _ in robot.cfg.env.families)
+    for name in families:
+        if name not in FAMILIES:
+            raise unknown("course family", name, FAMILIES)
+    wanted = points(families, args.points)
+    rows = list(
+        measure(
+            robot,
+            wanted,
+            trials=args.trials,
+            speed_mps=args.speed,
+            device=device,
+            seed=args.seed,
+        )
+    )
+    title = f"{robot.name}, iteration {robot.iteration}: success at {args.speed:g} m/s"
+    note = "low, high: 95 % interval (Wilson). stalled: share that made no headway for 2 s."
+    show(Report(title, rows, [note]), args.json)
+    return 0

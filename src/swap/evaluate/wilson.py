@@ -1,0 +1,20 @@
+"""Successes of so many trials -> the interval in which the true rate lies, by Wilson's score."""
+
+import math
+
+Z_95 = 1.959963984540054
+"""The standard normal's 97.5 % quantile."""
+
+
+def wilson(successes: int, trials: int, z: float = Z_95) -> tuple[float, float]:
+    """(low, high); unlike rate ± error it stays in [0, 1] and is not empty at 0 or all."""
+    if trials < 1:
+        return 0.0, 1.0
+    rate = successes / trials
+    spread = z * math.sqrt(rate * (1 - rate) / trials + z**2 / (4 * trials**2))
+    middle = rate + z**2 / (2 * trials)
+    scale = 1 + z**2 / trials
+    # The ends are 0 and 1 exactly where they should be, whatever rounding says.
+    low = 0.0 if successes == 0 else (middle - spread) / scale
+    high = 1.0 if successes == trials else (middle + spread) / scale
+    return low, high
