@@ -79,7 +79,7 @@ class Toy:
         near = torch.exp(-(squares[:, 0] + squares[:, 1]))
         terminated = (self.pos.abs() > REACH).any(-1) & valid
         truncated = (self.clock >= LIMIT) & valid & ~terminated
-        reward = torch.where(valid, near - 2.0 * terminated, 0.0)
+        reward = torch.where(valid, 0.1 * near - 0.2 * terminated, 0.0)
         self.total = self.total + reward
         self.ended = terminated | truncated
         self.done += int(self.ended.sum())

@@ -66,7 +66,7 @@ def test_losses_are_those_of_the_book_over_valid_steps():
 
 
 def test_a_step_is_adams_with_the_gradient_clipped():
-    trainer = ready(kl=None)
+    trainer = ready(kl=None, grad_norm=0.2)
     drift(trainer)
     twin = copy.deepcopy(trainer)
     reference = torch.optim.Adam(twin.policy.parameters(), lr=1e-3, foreach=False)
@@ -81,8 +81,8 @@ def test_a_step_is_adams_with_the_gradient_clipped():
         loss = book["policy_loss"] + book["value_loss"] - 0.01 * book["entropy"]
         reference.zero_grad()
         loss.backward()
-        norm = torch.nn.utils.clip_grad_norm_(twin.policy.parameters(), 1.0)
-        assert norm > 1  # it was clipped
+        norm = torch.nn.utils.clip_grad_norm_(twin.policy.parameters(), 0.2)
+        assert norm > 0.2  # it was clipped
         reference.step()
     for name, p in twin.policy.named_parameters():
         ours = dict(trainer.policy.named_parameters())[name]

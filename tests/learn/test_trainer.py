@@ -16,11 +16,11 @@ def train(trainer, iterations):
 
 @pytest.mark.parametrize("equivariant", [True, False])
 def test_it_learns(equivariant):
-    """Random actions are worth 3, staying at the origin for all 40 steps would be worth 40."""
+    """Random actions are worth 0.3, all 40 steps at the origin would be worth 4."""
     figures = train(Trainer(small(equivariant=equivariant), Toy(64)), 30)
-    assert figures[0]["return"] < 8
-    assert figures[-1]["return"] > 33
-    assert figures[-1]["rollout/explained_variance"] > 0.5
+    assert figures[0]["return"] < 0.8
+    assert figures[-1]["return"] > 3.3
+    assert figures[-1]["rollout/explained_variance"] > 0.9
     assert figures[-1]["steps"] == 30 * 24 * 64
     assert figures[-1]["ppo/kl"] < 0.05
 

@@ -22,9 +22,11 @@ def build(*, equivariant=True, **more):
     cfg = PolicyCfg(actor_hidden=(64, 32), critic_hidden=(48, 16), equivariant=equivariant, **more)
     policy = ActorCritic(cfg, GROUPS, ACTION)
     policy.observe(observations(200, seed=1))
-    with torch.no_grad():  # an actor fresh from its small gain hardly acts
+    with torch.no_grad():  # networks fresh from their small gains hardly say a thing
         for p in policy.actor.reader.net.out.parameters():
             p.mul_(100)
+        for p in policy.critic.reader.net.out.parameters():
+            p.mul_(10)
     return policy
 
 

@@ -7,13 +7,18 @@ from torch import Tensor, nn
 from swap.policy.reader import Reader
 from swap.symmetry import Rep, trivial
 
+OUT_GAIN = 0.1
+"""The first values are near zero: the first advantages are then those of the rewards."""
+
 
 class Critic(nn.Module):
     """A network with one invariant output."""
 
     def __init__(self, rep: Rep, hidden: Sequence[int], *, act: str, equivariant: bool) -> None:
         super().__init__()
-        self.reader = Reader(rep, hidden, trivial(1), act=act, equivariant=equivariant)
+        self.reader = Reader(
+            rep, hidden, trivial(1), act=act, out_gain=OUT_GAIN, equivariant=equivariant
+        )
 
     def forward(self, x: Tensor) -> Tensor:
         """Coordinates of the input (`reader.coordinates`) -> [...]."""

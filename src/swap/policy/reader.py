@@ -23,7 +23,7 @@ class Reader(nn.Module):
         rep_out: Rep,
         *,
         act: str,
-        out_gain: float = 1.0,
+        out_gain: float,
         equivariant: bool,
     ) -> None:
         super().__init__()
