@@ -15,7 +15,7 @@ class Args:
     """Measure a trained robot: success by family and size, with 95 % intervals (Wilson)."""
 
     run: tyro.conf.Positional[Path]
-    """Folder of a swap train run."""
+    """Folder of a swap train run, or a file that swap keep made."""
     family: tuple[str, ...] = ()
     """Families to measure; by default those it was trained on."""
     points: int = 8

@@ -1,0 +1,35 @@
+"""`swap keep`: the policy of a run as one small file with a card, for sharing and for models/."""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+import tyro
+
+from swap.errors import UserError
+
+
+@dataclass(frozen=True)
+class Args:
+    """Write the newest policy of a run as NAME.safetensors, with its card NAME.json beside it."""
+
+    run: tyro.conf.Positional[Path]
+    """Folder of a swap train run."""
+    out: Path
+    """File to write, ending in .safetensors."""
+    figures: Path | None = None
+    """A file of swap eval --json: what was measured goes into the card."""
+
+
+def run(args: Args) -> int:
+    from swap.evaluate.trained import keep, trained
+
+    figures = {}
+    if args.figures is not None:
+        try:
+            figures = json.loads(args.figures.read_text())
+        except (OSError, ValueError) as error:
+            raise UserError(f"cannot read '{args.figures}' ({error}); name a --json file") from None
+    keep(trained(args.run), args.out, figures)
+    print(f"kept {args.out} and {args.out.with_suffix('.json')}")
+    return 0
