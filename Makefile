@@ -3,6 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 JOBS ?= 2
+TEACHER := models/teacher.safetensors
 
 .PHONY: help setup test lint pytest demo test-oracles bench-oracles clean
 
@@ -30,9 +31,13 @@ lint: $(READY)
 pytest: $(READY)
 	@$(BIN)/python -m pytest -n $(JOBS) -m "not oracle"
 
-demo: $(READY)  ## the mirror table and the exactness report
+demo: $(READY)  ## the mirror table, the exactness report, and the teacher measured and filmed
 	@$(BIN)/swap mirror
 	@$(BIN)/swap check nn
+	@$(BIN)/swap eval $(TEACHER) --family box gap --points 10 --trials 20 --device cpu
+	@mkdir -p out
+	@$(BIN)/swap play $(TEACHER) --family box --size 0.7 --out out/demo-box.mp4
+	@$(BIN)/swap play $(TEACHER) --family gap --size 1.0 --out out/demo-gap.mp4
 
 # escnn's dependencies hold numpy below 2, so it gets an environment of its own, without the simulator.
 ORACLES := PYTHONPATH=src .venv-oracles/bin/python

@@ -3,11 +3,12 @@
 from dataclasses import dataclass, field
 from typing import Literal
 
-from swap.env import EnvCfg, ParkourEnv
+from swap.env import CommandCfg, EnvCfg, NoiseCfg, ParkourEnv, RandomCfg
 from swap.learn import PPOCfg, Trainer, TrainerCfg
 from swap.policy import PolicyCfg
 from swap.runs.presets import TrainCfg, register
 from swap.runs.trainee import Trainee
+from swap.sim import FIXED
 
 
 @dataclass(frozen=True)
@@ -45,7 +46,13 @@ register(
     "tiny",
     ParkourCfg(
         worlds=128,
-        env=EnvCfg(families=(("flat", 0.1), ("box", 0.45), ("gap", 0.45))),
+        # A laptop's samples are few: one robot, no noise, and every world walks ahead.
+        env=EnvCfg(
+            families=(("flat", 0.2), ("box", 0.4), ("gap", 0.4)),
+            commands=CommandCfg(free_share=0.0),
+            noise=NoiseCfg(0.0, 0.0, 0.0, 0.0),
+            random=RandomCfg(FIXED, 0.0),
+        ),
         policy=PolicyCfg(
             actor_hidden=(256, 128), critic_hidden=(256, 128), init_std=0.4, max_std=1.0
         ),

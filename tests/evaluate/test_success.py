@@ -1,0 +1,92 @@
+"""Measuring a policy: intervals, a run folder in, rates out; and the kept file."""
+
+import json
+
+import numpy as np
+import pytest
+
+from swap.cli import main as cli
+from swap.errors import UserError
+from swap.evaluate.success import points
+from swap.evaluate.trained import trained
+from swap.evaluate.wilson import wilson
+
+
+def test_wilson_against_known_values():
+    # Newcombe (1998), Table I: 81 of 263 and 0 of 20
+    assert wilson(81, 263) == pytest.approx((0.2553, 0.3662), abs=1e-4)
+    assert wilson(0, 20) == pytest.approx((0.0, 0.1611), abs=1e-4)
+    low, high = wilson(20, 20)
+    assert high == 1
+    assert low == pytest.approx(1 - 0.1611, abs=1e-4)
+
+
+def test_wilson_holds_the_true_rate_as_often_as_it_says():
+    rng = np.random.default_rng(0)
+    for rate in (0.03, 0.5, 0.9):
+        won = rng.binomial(60, rate, size=4000)
+        inside = np.mean([low <= rate <= high for low, high in (wilson(int(k), 60) for k in won)])
+        assert 0.92 < inside < 0.98
+
+
+def test_points_span_each_family():
+    wanted = points(["flat", "box"], 3)
+    assert wanted == [("flat", 0.0), ("box", 0.0), ("box", 0.5), ("box", 1.0)]
+
+
+@pytest.fixture(scope="module")
+def run_folder(tmp_path_factory):
+    """A run of one iteration: it has learned nothing, but everything is in its place."""
+    folder = tmp_path_factory.mktemp("runs") / "one"
+    words = ["train", "--preset", "tiny", "--iterations", "1", "--worlds", "4", "--ppo.steps", "4"]
+    words += ["--out", str(folder), "--device", "cpu", "--no-tensorboard"]
+    assert cli.dispatch(words) == 0
+    return folder
+
+
+def test_eval_gives_the_same_figures_for_a_run_and_for_its_kept_file(run_folder, tmp_path, capsys):
+    kept, tables = tmp_path / "policy.safetensors", []
+    assert cli.dispatch(["keep", str(run_folder), "--out", str(kept)]) == 0
+    for source in (run_folder, kept):
+        file = tmp_path / "eval.json"
+        words = ["eval", str(source), "--family", "flat", "--trials", "3", "--points", "1"]
+        assert cli.dispatch([*words, "--device", "cpu", "--json", str(file)]) == 0
+        tables.append(json.loads(file.read_text())["rows"])
+    assert tables[0] == tables[1]
+    (row,) = tables[0]
+    assert row["trials"] == 3
+    assert row["low"] <= row["success"] <= row["high"]
+    assert "success at 1 m/s" in capsys.readouterr().out
+
+
+def test_play_films_an_attempt(run_folder, tmp_path, capsys):
+    film, still = tmp_path / "film.mp4", tmp_path / "still.png"
+    words = ["play", str(run_folder), "--family", "gap", "--size", "0.5", "--mirror"]
+    assert cli.dispatch([*words, "--out", str(film), "--still", str(still)]) == 0
+    assert film.stat().st_size > 1000
+    assert still.stat().st_size > 1000
+    assert "gap 0.50:" in capsys.readouterr().out
+
+
+def test_the_published_teacher_loads_and_climbs():
+    from pathlib import Path
+
+    from swap.courses import difficulty_of, make
+    from swap.evaluate.success import attempt
+
+    robot = trained(Path(__file__).parents[2] / "models" / "teacher.safetensors")
+    rng = np.random.default_rng(0)
+    courses = [make("box", difficulty_of("box", 0.5), rng) for _ in range(4)]
+    success, _ = attempt(robot, courses, each=2, speed_mps=1.0, device="cpu", seed=3)
+    assert success.float().mean() >= 0.75  # 99 % in 200 trials
+
+
+def test_mistakes_name_the_fix(tmp_path, run_folder):
+    with pytest.raises(UserError, match="no checkpoint in .*; name the folder of a run"):
+        cli.dispatch(["eval", str(tmp_path)])
+    with pytest.raises(UserError, match="unknown course family 'bxo'; did you mean 'box'"):
+        cli.dispatch(["eval", str(run_folder), "--family", "bxo", "--device", "cpu"])
+    with pytest.raises(UserError, match="--trials 0 measures nothing"):
+        cli.dispatch(["eval", str(run_folder), "--trials", "0", "--device", "cpu"])
+    with pytest.raises(UserError, match="cannot read .*; name a --json file"):
+        cli.dispatch(["keep", str(run_folder), "--out", "x.safetensors", "--figures", "nope"])
