@@ -110,7 +110,8 @@ def smoothness(f: Frame) -> Tensor:
 
 # --- against exploits and the trap at the wall ----------------------------------------------------
 def stuck(f: Frame) -> Tensor:
-    return ((f.command[:, 0] > ASKED_MPS) & (f.lin_vel_b[:, 0].abs() < SLOW)).float()
+    # Signed: with |v_x|, as WMP has it, creeping backwards is a way out, and robots found it.
+    return ((f.command[:, 0] > ASKED_MPS) & (f.lin_vel_b[:, 0] < SLOW)).float()
 
 
 def astray(f: Frame) -> Tensor:
@@ -182,7 +183,7 @@ REWARDS = (
     Row("power", power, "Σ |τ q̇|", "paper", -1e-6, -1e-6),
     Row("action_rate", action_rate, "|a_t - a_t-1|²", "paper", -0.01, -0.01),
     Row("smoothness", smoothness, "|a_t - 2 a_t-1 + a_t-2|²", "paper", -4e-3, -4e-3),
-    Row("stuck", stuck, "1{c_x > 0.2, |v_x| < 0.1}", "WMP", -1.0, -1.0),
+    Row("stuck", stuck, "1{c_x > 0.2, v_x < 0.1}", "WMP", -1.0, -1.0),
     Row("astray", astray, "1{|heading error| > 1 rad}, on courses", "WMP", -1.0, -1.0),
     Row("headway", headway, "d(max x)/dt, on courses", "ours", 0.0, 0.5),
 )

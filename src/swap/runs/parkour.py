@@ -49,7 +49,7 @@ register(
         # A laptop's samples are few: one robot, no noise, and every world walks ahead.
         env=EnvCfg(
             families=(("flat", 0.2), ("box", 0.4), ("gap", 0.4)),
-            commands=CommandCfg(free_share=0.0),
+            commands=CommandCfg(forward_high_mps=(0.8, 2.0), free_share=0.0),
             noise=NoiseCfg(0.0, 0.0, 0.0, 0.0),
             random=RandomCfg(FIXED, 0.0),
         ),
