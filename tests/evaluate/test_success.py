@@ -82,11 +82,11 @@ def test_the_published_teacher_loads_and_climbs():
 
 
 def test_mistakes_name_the_fix(tmp_path, run_folder):
-    with pytest.raises(UserError, match="no checkpoint in .*; name the folder of a run"):
+    with pytest.raises(UserError, match=r"no checkpoint in .*; name the folder of a run"):
         cli.dispatch(["eval", str(tmp_path)])
     with pytest.raises(UserError, match="unknown course family 'bxo'; did you mean 'box'"):
         cli.dispatch(["eval", str(run_folder), "--family", "bxo", "--device", "cpu"])
     with pytest.raises(UserError, match="--trials 0 measures nothing"):
         cli.dispatch(["eval", str(run_folder), "--trials", "0", "--device", "cpu"])
-    with pytest.raises(UserError, match="cannot read .*; name a --json file"):
+    with pytest.raises(UserError, match=r"cannot read .*; name a --json file"):
         cli.dispatch(["keep", str(run_folder), "--out", "x.safetensors", "--figures", "nope"])
