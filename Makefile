@@ -4,8 +4,10 @@ BIN := .venv/bin
 READY := .venv/.ready
 JOBS ?= 2
 TEACHER := models/teacher.safetensors
+MINUTES ?= 12
+RUN ?= out/train/first
 
-.PHONY: help setup test lint pytest demo test-oracles bench-oracles clean
+.PHONY: help setup test lint pytest demo train test-oracles bench-oracles clean
 
 help:  ## show the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
@@ -38,6 +40,12 @@ demo: $(READY)  ## the mirror table, the exactness report, and the teacher measu
 	@mkdir -p out
 	@$(BIN)/swap play $(TEACHER) --family box --size 0.7 --out out/demo-box.mp4
 	@$(BIN)/swap play $(TEACHER) --family gap --size 1.0 --out out/demo-gap.mp4
+
+train: $(READY)  ## train what suits this machine (MINUTES=12), measure it and film it
+	@$(BIN)/swap train --preset auto --minutes $(MINUTES) --out $(RUN)
+	@$(BIN)/swap eval $(RUN) --points 10 --trials 20
+	@$(BIN)/swap play $(RUN) --family box --size 0.35 --out $(RUN)/box.mp4
+	@echo "what it learned is in the table above; the film is $(RUN)/box.mp4; more: $(BIN)/swap train --resume $(RUN) --minutes 10"
 
 # escnn's dependencies hold numpy below 2, so it gets an environment of its own, without the simulator.
 ORACLES := PYTHONPATH=src .venv-oracles/bin/python

@@ -28,7 +28,7 @@ class Args:
 
     cfg: Annotated[TrainCfg, tyro.conf.arg(name="")] = field(default_factory=TrainCfg)
     preset: str | None = None
-    """What to train; an unknown name lists what there is."""
+    """What to train; auto is what suits this machine, an unknown name lists what there is."""
     out: Path | None = None
     """Folder of the run; by default a new one in out/train."""
     resume: Path | None = None
@@ -52,7 +52,7 @@ class Plan:
 def parse(options: list[str]) -> Plan:
     """Which preset comes first; it says which other options there are."""
     started_s = time.monotonic()
-    options = name_resumed(options)
+    options = name_resumed(suited(options))
     resumed, name = given(options, "--resume"), given(options, "--preset")
     checkpoint = load(Path(resumed)) if resumed else None
     if checkpoint:
@@ -139,6 +139,16 @@ def extended(cfg: TrainCfg, stored: TrainCfg, checkpoint: Checkpoint) -> TrainCf
     return dataclasses.replace(
         cfg, run=dataclasses.replace(goal, minutes=minutes, iterations=iterations)
     )
+
+
+def suited(options: list[str]) -> list[str]:
+    """`--preset auto` is the preset that suits this machine."""
+    if given(options, "--preset") != "auto":
+        return options
+    import torch
+
+    name = "teacher" if torch.cuda.is_available() else "tiny"
+    return [name if word == "auto" else word.replace("=auto", f"={name}") for word in options]
 
 
 def name_resumed(options: list[str]) -> list[str]:
