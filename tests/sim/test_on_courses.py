@@ -56,9 +56,9 @@ def test_a_robot_dropped_anywhere_lands_on_the_course_and_not_through_it(engine_
     for _ in range(50):
         hold(engine, 2)
         supported |= engine.state.force[..., 2].sum(1) > 0.5 * 9.81 * ROBOT.mass
-        # Contacts are soft: an impact may bury a foot for a moment, to its centre. Boxes are far
+        # Contacts are soft: an impact may bury a foot for a moment, past its centre. Boxes are far
         # thicker than what a foot moves in two steps, so none slips through unseen.
-        assert buried(engine, courses) < 0.01
+        assert buried(engine, courses) < 0.03
     assert supported.all()
     assert engine.report().worlds == ()
 

@@ -24,6 +24,8 @@ def oracle(world) -> tuple[mujoco.MjModel, mujoco.MjData, list[str]]:
         housing.type = mujoco.mjtGeom.mjGEOM_CAPSULE
         housing.fromto = (0, 0, 0, 0, leg.offset, 0)
         housing.size = (leg.thigh_radius, 0, 0)
+        # Drawn down to the foot; physics ends it above, see mjcf.py.
+        spec.geom(f"{leg.name}_shank").fromto = (0, 0, 0, 0, 0, -leg.shank)
         names += [f"{leg.name}_{part}" for part in ("housing", "thigh", "shank", "foot")]
     model = spec.compile()
     data = mujoco.MjData(model)
