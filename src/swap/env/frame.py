@@ -20,6 +20,8 @@ HIT_N = 0.1
 """A thigh, a shank or the trunk with more force than this touches something."""
 LEVEL_M = 0.1
 """The ground around the robot is flat if its heights differ by less."""
+AHEAD_M = 0.5
+"""New ground counts as long as it is no further ahead than this of where the commands lead."""
 TRUNK_M = (0.4, 0.2)
 """Half length and half width of the ground that counts as below the trunk."""
 
@@ -53,7 +55,7 @@ class Frame:
     action: Tensor  # [N, 12]
     last_action: Tensor  # [N, 12]
     older_action: Tensor  # [N, 12]
-    headway_mps: Tensor  # [N] speed at which the best x so far grows; 0 in free worlds
+    headway_mps: Tensor  # [N] growth of the new ground that counts (`Memory.frame`); free worlds: 0
     stalled_s: Tensor  # [N] since the last headway worth the name, under a forward command
     held_s: Tensor  # [N] beyond the goal without a break
     steps: Tensor  # [N] long: control steps of this episode
@@ -83,6 +85,7 @@ class Memory:
         self.best_x = torch.zeros(n, device=device)
         self.asked_m = torch.zeros(n, device=device)
         """How far the commands so far would have led."""
+        self._first_x = torch.zeros(n, device=device)
         self._mark_x = torch.zeros(n, device=device)
         self._stalled_s = torch.zeros(n, device=device)
         self._held_s = torch.zeros(n, device=device)
@@ -99,7 +102,8 @@ class Memory:
         for name in ("asked_m", "_stalled_s", "_held_s", "steps"):
             setattr(self, name, getattr(self, name).masked_fill(mask, 0))
         x = state.base_pos[:, 0]
-        self.best_x, self._mark_x = x.where(mask, self.best_x), x.where(mask, self._mark_x)
+        for name in ("best_x", "_first_x", "_mark_x"):
+            setattr(self, name, x.where(mask, getattr(self, name)))
         self._joint_vel = state.joint_vel.where(rows, self._joint_vel)
 
     def frame(
@@ -130,15 +134,18 @@ class Memory:
         self._touched, self._air_s = touching, air_s.masked_fill(standing, 0)
 
         x = base_pos[:, 0]
-        headway = (x - self.best_x).clamp_(min=0) * course
+        # New ground, but not faster than asked: lost time at a wall is made up by climbing it, and
+        # racing ahead of the command earns nothing.
+        before = self._won()
         self.best_x = torch.maximum(self.best_x, x)
+        self.asked_m = self.asked_m + CONTROL_DT * command[:, 0]
+        headway = (self._won() - before).clamp_(min=0) * course
         ahead = x > self._mark_x + self._stall_m
         self._mark_x = x.where(ahead, self._mark_x)
         waits = course & (command[:, 0] > 0)
         self._stalled_s = (self._stalled_s + CONTROL_DT).masked_fill_(ahead | ~waits, 0)
         now = reached(goals, base_pos, gravity_b[:, 2], state.foot_pos)
         self._held_s = held(self._held_s, now & course, CONTROL_DT)
-        self.asked_m = self.asked_m + CONTROL_DT * command[:, 0]
         self.steps = self.steps + 1
 
         joint_pos, joint_vel = state.joint_pos - self._pose, state.joint_vel.clone()
@@ -175,6 +182,10 @@ class Memory:
             steps=self.steps,
             failed=state.failed,
         )
+
+    def _won(self) -> Tensor:
+        """[N] m: how far the robot has come, as far as it was asked to."""
+        return torch.minimum(self.best_x - self._first_x, self.asked_m + AHEAD_M)
 
 
 def into_body(quat: Tensor, vectors_w: Tensor) -> Tensor:
