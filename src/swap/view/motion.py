@@ -1,0 +1,114 @@
+"""Clips in; a film of them, or a picture with a row of moments of each, out: drawn as they are,
+without physics."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from swap.courses import make
+from swap.courses.course import Course, stack
+from swap.motions import Clip
+from swap.robots import Robot
+from swap.robots.kinematics import leg_points_in_world
+from swap.robots.mjcf import force_groups
+from swap.sim import CONTROL_DT, State
+from swap.view.camera import Chase, ChaseCfg
+from swap.view.overlay import annotate
+from swap.view.recorder import Film
+from swap.view.render import Look, Renderer
+from swap.view.scene import scene_of
+from swap.view.video import save_picture
+
+SMALL = Look(width=256, height=192)
+"""A picture of a row."""
+SEAM = 3
+
+
+def film(robot: Robot, several: Sequence[Clip], path: Path, look: Look | None = None) -> None:
+    """One clip after the other, in real time."""
+    boxes = stack([_ground()])
+    with Film(robot, path, look=look) as out:
+        for clip in several:
+            told = (clip.command.forward_mps, clip.command.left_mps, clip.command.turn_rps)
+            for state in states(robot, clip):
+                out.frame(state, boxes, command=told, caption=title(clip))
+
+
+def rows(
+    robot: Robot, several: Sequence[Clip], path: Path, moments: int = 6, look: Look = SMALL
+) -> None:
+    """A row of `moments` for each clip, from touchdown to touchdown of the first leg."""
+    boxes, render = stack([_ground()]), Renderer(robot, look)
+    beside = ChaseCfg(
+        distance_m=1.2 + 1.6 * robot.hip_to_hip,
+        azimuth_deg=-75.0,
+        elevation_deg=6.0,
+        ahead_m=0.0,
+        lag_s=0.0,
+        lag_up_s=0.0,
+    )
+    lines = []
+    for clip in several:
+        shots = []
+        for k in _over_a_cycle(clip, moments):
+            scene = scene_of(robot, state_at(robot, clip, k), boxes, 0)
+            shots.append(render(scene, Chase(beside)(scene, CONTROL_DT)))
+        shots[0] = annotate(shots[0], caption=title(clip))
+        lines.append(_joined(shots, axis=1))
+    save_picture(_joined(lines, axis=0), path)
+
+
+def title(clip: Clip) -> str:
+    return f"{clip.gait.replace('_', ' ')} {clip.command}"
+
+
+def states(robot: Robot, clip: Clip) -> Iterator[State]:
+    for k in range(len(clip)):
+        yield state_at(robot, clip, k)
+
+
+def state_at(robot: Robot, clip: Clip, k: int) -> State:
+    """The k-th frame as the state of one world."""
+    joints = clip.joint_pos[k] + robot.default_pose
+    legs = leg_points_in_world(
+        robot, clip.base_pos[None, k], clip.base_quat[None, k], joints[None]
+    )
+    w, u, vel = clip.base_quat[k, 0], clip.base_quat[k, 1:], clip.lin_vel_b[k]
+    twice = 2 * np.cross(u, vel)
+    return State(
+        base_pos=_tensor(clip.base_pos[k]),
+        base_quat=_tensor(clip.base_quat[k]),
+        base_lin_vel=_tensor(vel + w * twice + np.cross(u, twice)),
+        base_ang_vel=_tensor(clip.ang_vel_b[k]),
+        joint_pos=_tensor(joints),
+        joint_vel=_tensor(clip.joint_vel[k]),
+        torque=torch.zeros(1, len(joints)),
+        leg_pos=torch.from_numpy(legs).float(),
+        force=torch.zeros(1, len(force_groups(robot)), 3),
+        time=torch.full((1,), k * CONTROL_DT),
+        failed=torch.zeros(1, dtype=torch.bool),
+    )
+
+
+def _over_a_cycle(clip: Clip, moments: int) -> list[int]:
+    cycle = 1 / clip.pace.frequency_hz / CONTROL_DT  # in frames
+    first = clip.pace.touchdown[0] * cycle
+    return [min(round(first + k * cycle / moments), len(clip) - 1) for k in range(moments)]
+
+
+def _joined(parts: Sequence[np.ndarray], axis: int) -> np.ndarray:
+    shape = list(parts[0].shape)
+    shape[axis] = SEAM
+    white = np.full(shape, 255, np.uint8)
+    return np.concatenate([x for part in parts for x in (part, white)][:-1], axis)
+
+
+def _ground() -> Course:
+    return make("flat", 0.0, np.random.default_rng(0))
+
+
+def _tensor(x: np.ndarray) -> Tensor:
+    return torch.from_numpy(x).float()[None]
