@@ -8,8 +8,9 @@ import numpy as np
 
 from swap.cli.show import Report, Row, show, writable
 from swap.errors import UserError
-from swap.motions import NAMES, Clip, Command, Motion, clips, find, replay
-from swap.motions.effort import speed_share, torque_share, within
+from swap.motions import NAMES, Clip, Command, clips, find, replay
+from swap.motions.effort import speed_share, torque_share
+from swap.motions.library import SLOWEST, fitted
 from swap.motions.pace import scaled
 from swap.robots import Robot, load
 
@@ -96,15 +97,15 @@ def played(robot: Robot, every: Sequence[Clip]) -> list[Row]:
 
 def chosen(robot: Robot, name: str, args: Args) -> Clip:
     gait = find(name)
-    middle = gait.forward_mps[len(gait.forward_mps) // 2]
-    command = scaled(robot, Command(middle))
-    speed = command.forward_mps if args.speed is None else args.speed
-    if gait.stands and (speed or args.turn):
+    if gait.stands and (args.speed or args.turn):
         raise UserError(f"{name} goes nowhere; leave --speed and --turn at zero")
-    clip = Motion(robot, gait, Command(speed, 0.0, args.turn)).clip(args.seconds)
-    if not within(robot, clip):
+    middle = scaled(robot, Command(gait.forward_mps[len(gait.forward_mps) // 2])).forward_mps
+    command = Command(middle if args.speed is None else args.speed, 0.0, args.turn)
+    slowest = SLOWEST if args.speed is None else 1.0  # what was asked for is drawn, or nothing
+    clip = fitted(robot, gait, command, args.seconds, slowest)
+    if clip is None:
         raise UserError(
-            f"{robot.name} cannot {name} at {clip.command}; go slower (swap motions lists speeds)"
+            f"{robot.name} cannot {name} at {command}; go slower (swap motions lists speeds)"
         )
     return clip
 

@@ -6,7 +6,7 @@ from swap.motions.clip import Clip
 from swap.robots import Robot, feet_in_base
 
 SPEED_SHARE = 0.8
-"""No joint of a clip is faster than this share of its no-load speed, where little torque is left,"""
+"""No joint of a clip is faster than this share of its no-load speed,"""
 TORQUE_SHARE = 1.0
 """none needs more than this share of its peak torque,"""
 ROOM_RAD = 0.02

@@ -1,4 +1,4 @@
-"""The gaits as data: in which order feet come down, how often, how long they stay, how high they go.
+"""The gaits as data: the order in which feet come down, how often, for how long, how high they go.
 
 Figures are for a robot as large as Apollo. Another robot moves in a dynamically similar way: with
 hips k times as high, lengths are k times, times √k times and speeds √k times as large.

@@ -32,7 +32,7 @@ def clips(robot: Robot, gaits: Sequence[str] = NAMES, seconds: float = SECONDS) 
             if clip is not None:
                 out += [clip, clip.mirrored(robot)]
     if not out:
-        raise UserError(f"{robot.name} can do none of {', '.join(gaits)}; are its joints this slow?")
+        raise UserError(f"{robot.name} can do none of {', '.join(gaits)}; are its limits right?")
     return out
 
 
@@ -42,10 +42,12 @@ def commands(gait: Gait) -> list[Command]:
     return turning + [Command(0.0, v, 0.0) for v in gait.sideways_mps]
 
 
-def fitted(robot: Robot, gait: Gait, command: Command, seconds: float) -> Clip | None:
+def fitted(
+    robot: Robot, gait: Gait, command: Command, seconds: float, slowest: float = SLOWEST
+) -> Clip | None:
     """The clip, slower where the robot's joints ask for it, or None."""
     share = 1.0
-    while share >= SLOWEST:
+    while share >= slowest:
         clip = Motion(robot, gait, command * share).clip(seconds)
         if within(robot, clip):
             return clip

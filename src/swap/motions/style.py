@@ -29,9 +29,7 @@ def frames(clip: Clip) -> np.ndarray:
     return np.concatenate([x * scale for x, scale in zip(fields, scales, strict=True)], -1)
 
 
-def transitions(
-    robot: Robot, gaits: Sequence[str] = NAMES, seconds: float = SECONDS
-) -> Tensor:
+def transitions(robot: Robot, gaits: Sequence[str] = NAMES, seconds: float = SECONDS) -> Tensor:
     """Every step of every clip [M, 2, 30]; mirroring them gives the same set."""
     pairs = []
     for clip in clips(robot, gaits, seconds):

@@ -53,9 +53,8 @@ def sway_of(robot: Robot, gait: Gait, pace: Pace) -> Sway:
         return Sway(pace.frequency_hz, c)
     push = pushes(pace, np.arange(SAMPLES) / SAMPLES)  # [4, S] in weights
     x, y = (pace.foothold - pace.foothold.mean(0))[:, :2].T  # the weight is over their middle
-    up, ahead, left = (
-        2 * np.fft.rfft(row)[1 : HARMONICS + 1] / SAMPLES for row in (push.sum(0), x @ push, y @ push)
-    )
+    rows = np.stack([push.sum(0), x @ push, y @ push])
+    up, ahead, left = 2 * np.fft.rfft(rows)[:, 1 : HARMONICS + 1] / SAMPLES
     squares = (2 * np.pi * pace.frequency_hz * np.arange(1, HARMONICS + 1)) ** 2
     around_x, around_y = inertia(robot)
     weight, fall = robot.mass * GRAVITY, robot.h_des / GRAVITY
