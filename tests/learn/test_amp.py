@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 import torch
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from swap.errors import UserError
 from swap.learn import AMP, AMPCfg
@@ -306,3 +307,63 @@ def test_an_expert_of_another_width_is_refused():
         made(expert=torch.zeros(10, 60))
     with pytest.raises(UserError, match="use 1 to 4"):
         Ring(8, 2, 4, 5, torch.device("cpu"))
+
+
+# --- on a device --------------------------------------------------------------------------------
+class Waits(TorchDispatchMode):
+    """Notes whatever would make the host wait for a GPU."""
+
+    BAD = ("_local_scalar_dense", "nonzero", "masked_select", "is_nonzero", "equal")
+
+    def __init__(self):
+        super().__init__()
+        self.seen = set()
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        name = func._schema.name.split("::")[1]
+        by_mask = name in ("index", "index_put", "index_put_") and any(
+            index is not None and index.dtype == torch.bool for index in args[1]
+        )
+        if name in self.BAD or by_mask:
+            self.seen.add(name)
+        return func(*args, **(kwargs or {}))
+
+
+def test_nothing_waits_for_the_device():
+    amp, tally = made()
+    live(amp, 0)
+    amp.update(chance())
+    with Waits() as waits:
+        live(amp, 1)
+        amp.reward(some(N, 5), torch.arange(N) < 7)
+        amp.update(chance())
+    assert waits.seen == set()
+    with waits:
+        tally.read()
+        float(amp.ring.count)
+    assert waits.seen  # it does notice
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA GPU")
+def test_recordings_do_what_the_calls_do():
+    every, both = torch.ones(N, dtype=torch.bool), []
+    for capture in (True, False):
+        amp = AMP(
+            CFG, some(300, 1).cuda(), FRAME, N, STEPS, Tally(torch.device("cuda")), capture=capture
+        )
+        generator = torch.Generator("cuda").manual_seed(0)
+        for k in range(3):
+            for step in range(STEPS):
+                amp.store(some(N, 100 * k + step, 0.8), every)
+            amp.update(generator)
+        for _ in range(5):
+            reward = amp.reward(some(N, 5), every)
+        both.append((amp, reward.clone()))
+    (recorded, ours), (called, theirs) = both
+    assert recorded.step._graph is not None
+    assert recorded.keep._graph is not None
+    assert recorded.judge._graph is not None
+    assert torch.equal(recorded.ring.rows, called.ring.rows)
+    assert torch.allclose(ours, theirs, atol=1e-5)
+    for a, b in zip(recorded.parameters, called.parameters, strict=True):
+        assert torch.allclose(a, b, atol=1e-4)

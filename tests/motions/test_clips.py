@@ -181,3 +181,11 @@ def test_a_clip_knows_its_length():
     clip = Motion(APOLLO, find("stand"), Command()).clip(1.0)
     assert isinstance(clip, Clip)
     assert len(clip) == 51
+
+
+def test_what_the_page_shows_runs():
+    page = (Path(__file__).parents[2] / "docs" / "motions.md").read_text()
+    names: dict = {}
+    exec(compile(page.split("```python\n")[1].split("```")[0], "docs/motions.md", "exec"), names)
+    assert names["pairs"].shape[1:] == (2, names["rep"].dim)
+    assert names["clip"].gait == "canter_left"
