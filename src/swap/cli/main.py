@@ -22,6 +22,7 @@ COMMANDS = {
     "mirror": "how every quantity of a robot changes when left and right trade places",
     "robots": "the known robots with their mass, sizes, limits and motors",
     "courses": "the obstacle families, as a table or as a gallery of pictures",
+    "motions": "the reference gaits of a robot, as a table, played in physics, or drawn",
     "rewards": "every term of the reward: equation, origin, weights",
     "train": "train a preset: progress, checkpoints, metrics; Ctrl-C saves, --resume goes on",
     "eval": "how often a trained robot succeeds, by obstacle and size",
