@@ -8,7 +8,7 @@ from swap.nn.basis import Basis
 from swap.nn.conv import ConvDecoder, ConvTrunk
 from swap.nn.gaussian import Gaussian, GaussianHead
 from swap.nn.gru import GRUCell
-from swap.nn.joined import Joined
+from swap.nn.joined import Butterfly, Joined
 from swap.nn.latent import Categoricals
 from swap.nn.linear import InvariantHead, Linear
 from swap.nn.mlp import MLP
@@ -19,6 +19,7 @@ from swap.nn.running_norm import RunningNorm
 __all__ = [
     "MLP",
     "Basis",
+    "Butterfly",
     "Categoricals",
     "ChannelNorm",
     "ConvDecoder",

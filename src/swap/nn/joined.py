@@ -12,12 +12,11 @@ V is 2, or 1 in a plain network, where the butterfly does nothing.
 """
 
 from collections.abc import Callable
-from functools import lru_cache
 from typing import Any
 
 import torch
 import torch.nn.functional as F
-from torch import Tensor
+from torch import Tensor, nn
 from torch.autograd import Function
 
 from swap.nn.linear import Linear
@@ -38,7 +37,7 @@ class Joined:
         assert not layer.equivariant or sizes == {layer.source.sizes[0], layer.target.sizes[0]}
         views = len(layer.weight)
         scale = layer.source.scale * layer.target.scale
-        self.weight = torch.stack([w.T for w in layer.weight]) * scale  # [V, in, out]
+        self.weight = (torch.stack([*layer.weight]) * scale).mT  # [V, in, out]
         self.bias = None
         if layer.bias is not None:  # on the even part alone
             none = [torch.zeros_like(layer.bias)] * (views - 1)
@@ -66,11 +65,6 @@ def views(x: Tensor, equivariant: bool) -> Tensor:
     return x.unflatten(-1, (2 if equivariant else 1, -1))
 
 
-def butterfly(x: Tensor) -> Tensor:
-    """Views [..., V, d] -> parities, or parities -> views, up to √2: one launch either way."""
-    return x if x.shape[-2] == 1 else _Butterfly.apply(x)
-
-
 def pointwise(f: Callable[..., Tensor], *several: Tensor) -> Tensor:
     """f of one or several [..., V, d], entry by entry."""
     if several[0].is_cuda or several[0].shape[-2] == 1:
@@ -80,19 +74,29 @@ def pointwise(f: Callable[..., Tensor], *several: Tensor) -> Tensor:
     )
 
 
+class Butterfly(nn.Module):
+    """Views [..., V, d] -> parities, or parities -> views, up to √2: one launch either way."""
+
+    sign: Tensor
+
+    def __init__(self, *, equivariant: bool = True) -> None:
+        super().__init__()
+        self.equivariant = equivariant
+        self.register_buffer("sign", torch.tensor([[1.0], [-1.0]]), persistent=False)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return _Butterfly.apply(x, self.sign.to(x.dtype)) if self.equivariant else x
+
+
 class _Butterfly(Function):
     """Symmetric, so its gradient is itself."""
 
     @staticmethod
-    def forward(ctx: Any, x: Tensor) -> Tensor:
+    def forward(ctx: Any, x: Tensor, sign: Tensor) -> Tensor:
+        ctx.save_for_backward(sign)
         # A product with ±1 is exact, so that this is a + b and a - b, fused or not.
-        return torch.addcmul(x[..., :1, :], x[..., 1:, :], _plus_minus(x.device, x.dtype))
+        return torch.addcmul(x[..., :1, :], x[..., 1:, :], sign)
 
     @staticmethod
     def backward(ctx: Any, *grad: Tensor) -> Any:
-        return _Butterfly.apply(*grad)
-
-
-@lru_cache(maxsize=32)
-def _plus_minus(device: torch.device, dtype: torch.dtype) -> Tensor:
-    return torch.tensor([[1.0], [-1.0]], device=device, dtype=dtype)
+        return _Butterfly.apply(*grad, *ctx.saved_tensors), None

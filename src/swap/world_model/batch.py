@@ -39,5 +39,5 @@ class Sequences(NamedTuple):
             body=kept(self.body),
             foot=kept(self.foot),
             first=first,
-            context=self.context.where_not(first[:, 0]),
+            context=Latent(*(torch.where(first[:, :1], 0.0, x) for x in self.context)),
         )

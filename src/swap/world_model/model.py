@@ -131,7 +131,7 @@ class WorldModel(nn.Module):
         """
         actions = torch.where(first[:, None, None], 0.0, actions)
         steps = self.rssm.steps()
-        h = steps.recur(latent.where_not(first), self._heard(actions))
+        h = steps.recur(steps.begin(latent, first), self._heard(actions))
         return Latent(h, self.rssm.draw(steps.look(h, self.rssm.seen(embedding)), noise))
 
     def predict(self, latent: Latent, actions: Tensor, noise: Tensor | None) -> Latent:
@@ -186,7 +186,7 @@ class WorldModel(nn.Module):
         )
         steps, latent, states = self.rssm.steps(), batch.context, []
         for heard, seen, first, g in columns:
-            h = steps.recur(latent.where_not(first), heard)
+            h = steps.recur(steps.begin(latent, first), heard)
             logits = steps.look(h, seen)
             latent = Latent(h, self.rssm.draw(logits, g))
             states.append((*latent, logits))

@@ -10,8 +10,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from swap.nn import MLP, Categoricals, GRUCell, Joined, Linear, RMSNorm
-from swap.nn.joined import butterfly, joined, pointwise, views
+from swap.nn import MLP, Butterfly, Categoricals, GRUCell, Joined, Linear, RMSNorm
+from swap.nn.joined import joined, pointwise, views
 from swap.symmetry import Rep, regular
 
 
@@ -20,10 +20,6 @@ class Latent(NamedTuple):
 
     h: Tensor  # [..., deter]
     z: Tensor  # [..., variables * classes], one-hot
-
-    def where_not(self, mask: Tensor) -> "Latent":
-        """Zero, the initial latent, where `mask` [...] is True."""
-        return Latent(*(torch.where(mask.unsqueeze(-1), 0.0, x) for x in self))
 
 
 class Rssm(nn.Module):
@@ -47,6 +43,7 @@ class Rssm(nn.Module):
     ) -> None:
         super().__init__()
         self.latent, self.equivariant = latent, equivariant
+        self.butterfly = Butterfly(equivariant=equivariant)
         wide, state = regular(hidden // 2), regular(deter // 2)
         # One in `classes` entries of z is 1: this gain makes it as loud as the actions.
         loud = latent.classes**0.5
@@ -83,21 +80,28 @@ class Steps:
     """h_t = f_φ(h_{t-k}, z_{t-k}, a_{t-k:t-1}), eq. 5, and z_t ~ q_φ(. | h_t, o_t), eq. 7."""
 
     def __init__(self, rssm: Rssm) -> None:
-        self.rssm, self.equivariant = rssm, rssm.equivariant
+        self.rssm, self.equivariant, self.butterfly = rssm, rssm.equivariant, rssm.butterfly
         self.z_in = Joined(rssm.z_in, rssm.in_norm)
         self.gates = Joined(rssm.cell.gates, rssm.cell.norm)
         self.h_seen = Joined(rssm.h_seen, rssm.seen_norm)
         self.posterior = Joined(rssm.posterior)
+        # Made here: a 0.0 in `where` would be a launch of its own, twice a step.
+        self.zero = rssm.cell.norm.gain.new_zeros(())
+
+    def begin(self, last: Latent, first: Tensor) -> Latent:
+        """Where an episode begins, `first` [B], there is no latent before it."""
+        return Latent(*(torch.where(first.unsqueeze(-1), self.zero, x) for x in last))
 
     def recur(self, last: Latent, heard: Tensor) -> Tensor:
         """The latent [B, ...] and actions heard [V, B, ...] -> the next h [B, deter]."""
-        h, z = views(last.h, self.equivariant), views(last.z, self.equivariant)
-        x = pointwise(F.silu, butterfly(self.z_in(butterfly(z), heard)))
-        gates = butterfly(self.gates(butterfly(torch.cat((x, h), -1))))
+        fly, h, z = self.butterfly, *(views(x, self.equivariant) for x in last)
+        x = pointwise(F.silu, fly(self.z_in(fly(z), heard)))
+        gates = fly(self.gates(fly(torch.cat((x, h), -1))))
         return pointwise(self.rssm.cell.gated, gates, h).flatten(-2)
 
     def look(self, h: Tensor, seen: Tensor) -> Tensor:
         """h [B, deter] and the embedding seen [V, B, ...] -> logits of the posterior [B, z]."""
-        parities = self.h_seen(butterfly(views(h, self.equivariant)), seen)
-        x = pointwise(F.silu, butterfly(parities))
-        return butterfly(self.posterior(butterfly(x))).flatten(-2)
+        fly = self.butterfly
+        parities = self.h_seen(fly(views(h, self.equivariant)), seen)
+        x = pointwise(F.silu, fly(parities))
+        return fly(self.posterior(fly(x))).flatten(-2)
