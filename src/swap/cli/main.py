@@ -31,6 +31,7 @@ COMMANDS = {
     "check nn": "mirror every network layer and report the error, which must be exactly zero",
     "check sim": "mirror whole scenes in both engines and compare; compare the engines",
     "bench nn": "time the equivariant layers against dense ones",
+    "bench model": "the world model's parameters and times beside its plain twin's",
     "bench sim": "control steps a second, depth images and height maps, beside mujoco-warp's own",
     "doctor": "what this machine has, what is missing, and the command that mends it",
 }

@@ -1,12 +1,13 @@
-"""What decides and what judges: actor, critic, and both with their normalisers. Read in this order:
+"""What decides and what judges, and the latent state both read. Read in this order:
 
-reader -> actor -> critic -> actor_critic -> discriminator
+reader -> actor -> critic -> actor_critic -> discriminator -> two_rate
 """
 
 from swap.policy.actor import Actor
 from swap.policy.actor_critic import ActorCritic, Inputs, PolicyCfg
 from swap.policy.critic import Critic
 from swap.policy.discriminator import Discriminator, style_reward
+from swap.policy.two_rate import TwoRate
 
 __all__ = [
     "Actor",
@@ -15,5 +16,6 @@ __all__ = [
     "Discriminator",
     "Inputs",
     "PolicyCfg",
+    "TwoRate",
     "style_reward",
 ]
