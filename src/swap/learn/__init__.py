@@ -1,6 +1,6 @@
 """Experience in, a better policy out. Read in this order:
 
-world -> rollout -> gae -> ppo -> collect -> trainer (and capture, tally, stopwatch below them)
+world -> rollout -> gae -> ppo -> collect -> trainer (and tally, stopwatch below them)
 """
 
 from swap.learn.gae import gae
