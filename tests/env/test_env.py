@@ -46,7 +46,7 @@ def test_an_episode_ends_with_its_own_last_observation_and_the_next_step_begins_
     positions = []
     for k in range(1, 7):
         step = env.step(torch.full((3, 12), 0.3))
-        positions.append(step.obs["history"][:, env.groups["history"]["t0.joint_pos"]])
+        positions.append(step.obs["history"][:, env.groups["history"]["t0.joint_pos"]].clone())
         if k < 5:
             assert step.valid.all()
             assert not (step.terminated | step.truncated).any()
@@ -93,21 +93,11 @@ def test_the_action_at_a_reset_is_ignored(w):
 def test_one_ends_and_the_others_go_on(w):
     env = w.small(n=3)
     env.reset()
-    env.memory.steps = torch.tensor([998, 0, 0])
+    env.memory.steps[0] = 998
     steps = [env.step(torch.zeros(3, 12)) for _ in range(3)]
     assert steps[1].truncated.tolist() == [True, False, False]
     assert steps[2].valid.tolist() == [False, True, True]
     assert env.engine.state.time.tolist() == pytest.approx([0.0, 0.06, 0.06])
-
-
-def test_observations_are_not_overwritten_by_the_next_step(w):
-    env = w.small()
-    obs = env.reset()
-    kept = {name: x.clone() for name, x in obs.items()}
-    for action in random_actions(env, 3):
-        env.step(action)
-    for name, x in obs.items():
-        assert torch.equal(x, kept[name]), name
 
 
 # --- observations ---------------------------------------------------------------------------------
@@ -127,7 +117,7 @@ def test_every_slice_is_what_its_name_says(w):
         for target, vector in ((lin_vel, state.base_lin_vel[k]), (gravity, [0, 0, -1.0])):
             mju_mulMatTVec3(out, matrix, torch.as_tensor(vector).double().numpy())
             target[k] = torch.from_numpy(out.copy())
-    drawn = env.drawn
+    drawn = env.engine.drawn
     wanted = {
         "ang_vel": state.base_ang_vel * SCALES["ang_vel"],
         "gravity": gravity,
@@ -210,7 +200,7 @@ def test_depth_images_come_every_fifth_step_and_at_once_after_a_reset(w):
     obs = env.reset()
     assert obs["depth_clean"].shape == obs["depth_noisy"].shape == (2, 64, 64)
     assert (obs["depth_clean"] < 1).any()
-    env.memory.steps = torch.tensor([997, 0])
+    env.memory.steps[0] = 997
     changes = []
     last = obs["depth_noisy"].clone()  # its noise is new with every image
     for _ in range(10):
@@ -272,24 +262,17 @@ def test_starts_are_scattered_and_stand(w):
 
 
 # --- the same again -------------------------------------------------------------------------------
-def test_the_same_seed_gives_the_same_run_and_a_saved_one_goes_on_alike(w):
+def test_the_same_seed_gives_the_same_run(w):
     families = (("flat", 1.0), ("gap", 1.0))
-    one, two = (w.small(n=6, families=families, seed=5) for _ in range(2))
-    for env in (one, two):
+    one, two, other = (w.small(n=6, families=families, seed=seed) for seed in (5, 5, 6))
+    for env in (one, two, other):
         env.reset()
     for action in random_actions(one, 60):
-        a, b = one.step(action), two.step(action)
+        a, b, c = (env.step(action) for env in (one, two, other))
         assert torch.equal(a.reward, b.reward)
-    saved = one.state_dict()
-    three = w.small(n=6, families=families, seed=5)
-    three.load_state_dict(saved)
-    a, b = one.reset(), three.reset()
-    for action in random_actions(one, 60, seed=1):
         for name in GROUPS:
-            assert torch.equal(a[name], b[name]), name
-        a, b = one.step(action).obs, three.step(action).obs
-    with pytest.raises(UserError, match="6 worlds, this environment has 2"):
-        w.small(n=2).load_state_dict(saved)
+            assert torch.equal(a.obs[name], b.obs[name]), name
+        assert not torch.equal(a.obs["history"], c.obs["history"])
 
 
 class Waits(TorchDispatchMode):

@@ -62,31 +62,6 @@ def test_saving_does_not_disturb_the_run():
     same(quiet, saving)
 
 
-class Restartable(Toy):
-    """Keeps only its generator."""
-
-    def __getattribute__(self, name):
-        if name in ("tensors", "numbers", "restore"):
-            raise AttributeError(name)
-        return super().__getattribute__(name)
-
-    def state_dict(self):
-        return {"generator": self.generator.get_state()}
-
-    def load_state_dict(self, state):
-        self.generator.set_state(state["generator"])
-
-
-def test_a_world_that_restarts_goes_on_like_the_resumed_one():
-    first, second = (Trainer(small(), Restartable(32, seed=s)) for s in (3, 4))
-    train(first, 2)
-    numbers = first.numbers()
-    second.restore(first.tensors(), numbers)  # in either order
-    train(first, 2)
-    train(second, 2)
-    same(first, second)
-
-
 def test_another_config_is_refused_by_name():
     tensors, numbers = put_away(Trainer(small(), Toy(32)))
     with pytest.raises(UserError, match="saved as"):

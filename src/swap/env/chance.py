@@ -9,7 +9,6 @@ from torch import Tensor
 
 from swap.robots import Robot
 from swap.sim import Draw, Ranges, draw, draw_push
-from swap.sim.randomise import BODY_PARTS
 from swap.symmetry import Rep
 
 
@@ -35,14 +34,3 @@ class Chance:
     def push(self, ranges: Ranges) -> tuple[Tensor, Tensor]:
         """Kicks for `Engine.push`, linear and angular, [N, 3] each."""
         return draw_push(ranges, self.n, self.generator)
-
-
-def merge(mask: Tensor, new: Draw, old: Draw, bodies: bool) -> Draw:
-    """`new` for the worlds in `mask` [N], as `Engine.randomise` applies it."""
-    parts = {}
-    for name, theirs in vars(new).items():
-        mine = getattr(old, name)
-        if bodies or name not in BODY_PARTS:
-            mine = torch.where(mask.view(-1, *[1] * (mine.ndim - 1)), theirs, mine)
-        parts[name] = mine
-    return Draw(**parts)

@@ -36,11 +36,21 @@ class Commands:
         self._left = torch.zeros(n, dtype=torch.long, device=device)  # steps until the next one
         self._lasts = max(1, round(cfg.resample_s / CONTROL_DT))
 
+    def tensors(self) -> dict[str, Tensor]:
+        """All that lasts; written in place only."""
+        return {
+            "value": self.value,
+            "heading_rad": self.heading_rad,
+            "free": self.free,
+            "stands": self._stands,
+            "left": self._left,
+        }
+
     def start(self, mask: Tensor, flat: Tensor) -> None:
         """New episodes for `mask` [N]; those on `flat` ground [N] may be free. Their commands come
         with the next `advance`."""
         free = flat & (self._chance.uniform() < self.cfg.free_share)
-        self.free = free.where(mask, self.free)
+        torch.where(mask, free, self.free, out=self.free)
         self._left.masked_fill_(mask, 0)
 
     def advance(self, heading_rad: Tensor, progress: Tensor) -> None:
@@ -55,9 +65,9 @@ class Commands:
         """For good: forward m/s, left m/s and the heading to hold, rad, in the worlds of `mask`."""
         for k in (0, 1):
             self.value[:, k].masked_fill_(mask, command[k])
-        self.heading_rad = self.heading_rad.masked_fill(mask, command[2])
-        self.free = self.free & ~mask
-        self._stands = self._stands.masked_fill(mask, not any(command))
+        self.heading_rad.masked_fill_(mask, command[2])
+        self.free.masked_fill_(mask, False)
+        self._stands.masked_fill_(mask, not any(command))
         self._left.masked_fill_(mask, FOREVER)
 
     def steer(self, heading_rad: Tensor) -> None:
@@ -79,8 +89,9 @@ class Commands:
         stands = self.free & (luck[:, 1] < cfg.stand_share)
         small = (plan.square().sum(1) < cfg.small_mps**2) | stands
         plan.masked_fill_(small[:, None], 0)
-        self.value[:, :2] = plan.where(mask[:, None], self.value[:, :2])
+        planar, rows = self.value[:, :2], mask[:, None]
+        torch.where(rows, plan, planar, out=planar)
         heading = math.pi * sided[:, 1] * free[:, 0]
-        self.heading_rad = heading.where(mask, self.heading_rad)
-        self._stands = stands.where(mask, self._stands)
+        torch.where(mask, heading, self.heading_rad, out=self.heading_rad)
+        torch.where(mask, stands, self._stands, out=self._stands)
         self._left.masked_fill_(mask, self._lasts)

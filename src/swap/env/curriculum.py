@@ -6,6 +6,7 @@ is not forgotten; these do not move it. A frontier past the top level means all 
 only failures at the top level bring it back.
 """
 
+import torch
 from torch import Tensor
 
 from swap.env.cfg import CurriculumCfg
@@ -21,6 +22,10 @@ class Curriculum:
         self.frontier = start
         self.level = start.clamp(max=levels - 1)
 
+    def tensors(self) -> dict[str, Tensor]:
+        """All that lasts; written in place only."""
+        return {"frontier": self.frontier, "level": self.level}
+
     @property
     def progress(self) -> Tensor:
         """[N] in [0, 1]: how far each world's frontier has come."""
@@ -35,8 +40,8 @@ class Curriculum:
         """Episodes that ended so, [N] bool each; neither: the frontier stays."""
         dropped = failure & (self._chance.uniform() < self.cfg.down_share)
         step = success.long() - dropped.long()
-        moved = (self.frontier + step * self.at_frontier).clamp_(0, self.levels)
-        self.frontier = moved
+        step *= self.at_frontier
+        self.frontier.add_(step).clamp_(0, self.levels)
 
     def draw(self, mask: Tensor) -> None:
         """New levels for the worlds in `mask` [N]."""
@@ -45,4 +50,4 @@ class Curriculum:
         graduated = self.frontier == self.levels
         replay = graduated | ((luck[:, 1] < self.cfg.replay_share) & (self.frontier > 0))
         level = below.where(replay, self.frontier).clamp_(max=self.levels - 1)
-        self.level = level.where(mask, self.level)
+        torch.where(mask, level, self.level, out=self.level)

@@ -11,7 +11,7 @@ to be learned from it. One step an episode is lost, and sensors run once a step 
     step t + 1  obs: first of the next     neither, reward 0         not valid
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -22,7 +22,7 @@ from torch import Tensor
 from swap.courses import Course, Goals, goals
 from swap.env.bank import Bank, build, share_out
 from swap.env.cfg import Engine, EnvCfg
-from swap.env.chance import Chance, merge
+from swap.env.chance import Chance
 from swap.env.commands import Commands
 from swap.env.curriculum import Curriculum
 from swap.env.frame import Frame, Memory
@@ -33,9 +33,10 @@ from swap.env.rewards import Rewards
 from swap.env.starts import Starts
 from swap.env.terminations import End, Terminations, Verdict
 from swap.errors import UserError
+from swap.kept import named, put_back, under
 from swap.robots import load
 from swap.sensors import CameraCfg, DepthCamera, DepthCameraCfg, HeightCfg
-from swap.sim import CONTROL_DT, FIXED, make_engine, nominal
+from swap.sim import CONTROL_DT, FIXED, make_engine
 from swap.symmetry import Layout, Spaces
 
 if TYPE_CHECKING:
@@ -44,10 +45,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Step:
-    """What one control step gives, [N] each."""
+    """What one control step gives, [N] each. The next step writes over it: copy what is to last."""
 
     obs: dict[str, Tensor]
-    """By group name; new tensors at every step, but for depth images."""
+    """By group name."""
     reward: Tensor
     terminated: Tensor  # bool: failure; the value beyond is 0
     truncated: Tensor  # bool: time limit, success, ...; the value beyond is that of `obs`
@@ -90,6 +91,7 @@ class ParkourEnv:
         self._table, self._sizes = bank.table.to(place), bank.sizes.to(place)
         self._is_flat = torch.tensor([f == "flat" for f in bank.families]).to(place)[self.family]
         self._bank_goals = goals(bank.courses, str(place))
+        self.goals = Goals(*(torch.zeros(self.n, device=place) for _ in vars(self._bank_goals)))
         starts = [course.start_z for course in bank.courses]
         self._start_z = torch.tensor(starts, dtype=torch.float32).to(place)
         self._pose = torch.tensor(self.robot.default_pose).to(place)
@@ -108,11 +110,8 @@ class ParkourEnv:
         self.observations = Observations(cfg.noise, self.robot, self.spaces, self.chance)
         self.starts = Starts(cfg.start, self.robot, self.chance)
         self.tally = Tally(bank.families, self.family, self.rewards.names)
-        self.drawn = nominal(self.robot, self.n, place)
-        """What differs between the worlds now."""
-        self.goals: Goals = self._bank_goals
         self._everyone = torch.ones(self.n, dtype=torch.bool, device=place)
-        self._ended = self._everyone
+        self._ended, self._fresh = self._everyone.clone(), self._everyone.clone()
         self._count = 0
 
     @property
@@ -127,12 +126,13 @@ class ParkourEnv:
 
     # --- the loop -------------------------------------------------------------------------------
     def reset(self) -> dict[str, Tensor]:
-        """Every world begins an episode. With the same `state_dict` the same ones."""
+        """Every world begins an episode."""
         self._count = 0
+        self._fresh.fill_(True)
         with self._alone():
-            self._begin(self._everyone, bodies=True)
+            self._begin(bodies=True)
             self.memory.act(torch.zeros_like(self.memory.action))
-            return self._finish(self._look(), self._everyone)
+            return self._finish(self._look())
 
     def step(self, action: Tensor) -> Step:
         """One control step with `action` [N, 12]: joint targets around the default pose."""
@@ -140,18 +140,18 @@ class ParkourEnv:
             return self._step(action)
 
     def _step(self, action: Tensor) -> Step:
-        fresh = self._ended
+        self._fresh.copy_(self._ended)
         limit = self.cfg.action_clip
-        action = action.detach().clamp(-limit, limit).masked_fill(fresh[:, None], 0)
+        action = action.detach().clamp(-limit, limit).masked_fill_(self._fresh[:, None], 0)
         self._push()
         self.memory.act(action)
         self.engine.step(self._pose + self.robot.action_scale * action)
         self._count += 1
-        self._begin(fresh, bodies=self._bodies)
+        self._begin(bodies=self._bodies)
 
         frame = self._look()
-        verdict = self._judge(frame, fresh)
-        valid = ~(fresh | frame.failed)
+        verdict = self._judge(frame)
+        valid = ~(self._fresh | frame.failed)
         reward, terms = self.rewards(frame)
         reward = reward * valid
         counted = self.curriculum.at_frontier & frame.course
@@ -164,7 +164,7 @@ class ParkourEnv:
             "level": self.curriculum.level,
             "flat": frame.flat,
         }
-        obs = self._finish(frame, fresh)
+        obs = self._finish(frame)
         return Step(obs, reward, verdict.terminated, verdict.truncated, valid, info)
 
     @contextmanager
@@ -182,20 +182,25 @@ class ParkourEnv:
             torch.set_num_threads(threads)
 
     # --- its parts ------------------------------------------------------------------------------
-    def _begin(self, mask: Tensor, bodies: bool) -> None:
-        """The worlds in `mask` [N] get a course, a robot of their own, a start and a command."""
+    def _begin(self, bodies: bool) -> None:
+        """Fresh worlds get a course, a robot of their own, a start and a command."""
+        mask = self._fresh
         if self.nobody(mask):
             return
         self.engine.assign(mask, self._choose(mask))
-        course = self.engine.course_id.long()
-        every = self._bank_goals
-        self.goals = Goals(*(x[course] for x in (every.x, every.z, every.tilt, every.lane)))
+        self._find_goals()
         if self._varies:
             given = self.chance.draw(self.cfg.random.ranges, self.robot)
             self.engine.randomise(mask, given, bodies=bodies)
-            self.drawn = merge(mask, given, self.drawn, bodies)
-        self.engine.reset(mask, self.starts.draw(self._start_z[course]))
+        ground_z = self._start_z.index_select(0, self.engine.course_id)
+        self.engine.reset(mask, self.starts.draw(ground_z))
         self._instruct(mask)
+
+    def _find_goals(self) -> None:
+        """Those of the courses the worlds have now."""
+        for name, mine in vars(self.goals).items():
+            every = getattr(self._bank_goals, name)
+            torch.index_select(every, 0, self.engine.course_id, out=mine)
 
     def _choose(self, mask: Tensor) -> Tensor:
         """A course for each world [N] long; those in `mask` take it."""
@@ -221,13 +226,13 @@ class ParkourEnv:
             state,
             self.heights,
             self.goals,
-            self.commands.value.clone(),
+            self.commands.value,
             self.commands.heading_rad,
             ~self.commands.free,
         )
 
-    def _judge(self, frame: Frame, fresh: Tensor) -> Verdict:
-        return self.terminations(frame, self.goals, ~fresh)
+    def _judge(self, frame: Frame) -> Verdict:
+        return self.terminations(frame, self.goals, ~self._fresh)
 
     def _conclude(self, frame: Frame, verdict: Verdict) -> None:
         """What ends of episodes mean for the levels to come."""
@@ -236,15 +241,17 @@ class ParkourEnv:
         )
         failure = verdict.terminated | slow
         self.curriculum.settle(verdict.success & frame.course, failure & frame.course)
-        self._ended = verdict.ended
+        self._ended.copy_(verdict.ended)
 
-    def _finish(self, frame: Frame, fresh: Tensor) -> dict[str, Tensor]:
-        """The observation; worlds in `fresh` [N] have no past."""
+    def _finish(self, frame: Frame) -> dict[str, Tensor]:
+        """The observation; fresh worlds have no past."""
+        fresh = self._fresh
         if not self.nobody(fresh):
             self.memory.reset(fresh, self.engine.state)
-        self._ended = self._ended & ~fresh
+            self._ended.masked_fill_(fresh, False)
         self.commands.advance(frame.heading_rad, self.curriculum.progress)
-        obs = self.observations(frame, self.commands.value, self.heights, self.drawn, fresh)
+        drawn = self.engine.drawn
+        obs = self.observations(frame, self.commands.value, self.heights, drawn, fresh)
         if self.camera is not None:
             self._photograph(self.camera, fresh)
             obs["depth_clean"], obs["depth_noisy"] = self.camera.frames
@@ -275,27 +282,37 @@ class ParkourEnv:
                 told[f"level/{name}"] = float(self.curriculum.frontier[mine].float().mean())
         return told
 
-    def state_dict(self) -> dict[str, Tensor]:
-        """All that `reset` depends on. For a run that resumes exactly, `reset` after saving too."""
-        state = {
-            "frontier": self.curriculum.frontier.clone(),
-            "generator": self.chance.generator.get_state(),
-        }
+    def tensors(self) -> dict[str, Tensor]:
+        """All that changes, by name: the worlds can be put away in the middle of an episode."""
+        out = {**self._live(), **named(engine=self.engine.tensors())}
         if self.camera is not None:
-            state["camera"] = self.camera.draws.count.clone()
-        return state
+            out |= named(camera=self.camera.tensors())
+        return {**out, "generator": self.chance.generator.get_state()}
 
-    def load_state_dict(self, state: dict[str, Tensor]) -> None:
-        """Call `reset` next."""
-        if state["frontier"].shape != (self.n,):
-            raise UserError(
-                f"the saved state is of {len(state['frontier'])} worlds, this environment has "
-                f"{self.n}; use the same number"
-            )
-        self.curriculum.frontier = state["frontier"].to(self.device)
-        self.chance.generator.set_state(state["generator"].cpu())
-        if self.camera is not None and "camera" in state:
-            self.camera.draws.count.copy_(state["camera"])
+    def numbers(self) -> dict[str, Any]:
+        """The same for what is no tensor."""
+        return {"count": self._count}
+
+    def restore(self, tensors: Mapping[str, Tensor], numbers: Mapping[str, Any]) -> None:
+        """Exactly the worlds that gave these, their config and seed being the same."""
+        put_back(self._live(), tensors)
+        self.engine.restore(under("engine/", tensors))
+        self._find_goals()
+        if self.camera is not None:
+            self.camera.restore(under("camera/", tensors), self.engine.boxes)
+        self.chance.generator.set_state(tensors["generator"].cpu())
+        self._count = numbers["count"]
+
+    def _live(self) -> dict[str, Tensor]:
+        """What is written in place here."""
+        parts = named(
+            memory=self.memory.tensors(),
+            commands=self.commands.tensors(),
+            curriculum=self.curriculum.tensors(),
+            observations=self.observations.tensors(),
+            tally=self.tally.tensors(),
+        )
+        return {**parts, "ended": self._ended}
 
     # --- made once ------------------------------------------------------------------------------
     def _make_chance(self, seed: int) -> Chance:

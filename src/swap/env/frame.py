@@ -28,8 +28,8 @@ TRUNK_M = (0.4, 0.2)
 
 @dataclass(frozen=True)
 class Frame:
-    """One control step of N worlds, after the physics. Some tensors are the engine's own: read a
-    frame before the next step."""
+    """One control step of N worlds, after the physics. Many tensors are the engine's, the commands'
+    or the memory's own: a frame is to be read before any of these goes on."""
 
     base_pos: Tensor  # [N, 3] world, m
     heading_rad: Tensor  # [N]
@@ -91,20 +91,39 @@ class Memory:
         self._held_s = torch.zeros(n, device=device)
         self.steps = torch.zeros(n, dtype=torch.long, device=device)
 
+    def tensors(self) -> dict[str, Tensor]:
+        """All that lasts; written in place only."""
+        return {
+            "action": self.action,
+            "last_action": self.last_action,
+            "older_action": self.older_action,
+            "joint_vel": self._joint_vel,
+            "air_s": self._air_s,
+            "touched": self._touched,
+            "best_x": self.best_x,
+            "asked_m": self.asked_m,
+            "first_x": self._first_x,
+            "mark_x": self._mark_x,
+            "stalled_s": self._stalled_s,
+            "held_s": self._held_s,
+            "steps": self.steps,
+        }
+
     def act(self, action: Tensor) -> None:
-        self.older_action, self.last_action, self.action = self.last_action, self.action, action
+        self.older_action.copy_(self.last_action)
+        self.last_action.copy_(self.action)
+        self.action.copy_(action)
 
     def reset(self, mask: Tensor, state: State) -> None:
         """The worlds in `mask` [N] begin an episode where they stand now."""
         rows = mask[:, None]
-        for name in ("action", "last_action", "older_action", "_air_s", "_touched"):
-            setattr(self, name, getattr(self, name).masked_fill(rows, 0))
-        for name in ("asked_m", "_stalled_s", "_held_s", "steps"):
-            setattr(self, name, getattr(self, name).masked_fill(mask, 0))
-        x = state.base_pos[:, 0]
-        for name in ("best_x", "_first_x", "_mark_x"):
-            setattr(self, name, x.where(mask, getattr(self, name)))
-        self._joint_vel = state.joint_vel.where(rows, self._joint_vel)
+        for x in (self.action, self.last_action, self.older_action, self._air_s, self._touched):
+            x.masked_fill_(rows, 0)
+        for x in (self.asked_m, self._stalled_s, self._held_s, self.steps):
+            x.masked_fill_(mask, 0)
+        for x in (self.best_x, self._first_x, self._mark_x):
+            torch.where(mask, state.base_pos[:, 0], x, out=x)
+        torch.where(rows, state.joint_vel, self._joint_vel, out=self._joint_vel)
 
     def frame(
         self,
@@ -116,7 +135,6 @@ class Memory:
         course: Tensor,
     ) -> Frame:
         """One control step has passed."""
-        base_pos = state.base_pos.clone()
         heading = heading_of(state.base_quat)
         vectors = torch.stack([state.base_lin_vel, self._down], 1)  # [N, 2, 3]
         lin_vel_b, gravity_b = into_body(state.base_quat, vectors).unbind(1)
@@ -128,31 +146,32 @@ class Memory:
         force = state.force.norm(dim=-1)  # [N, 13]: feet, thighs, shanks, trunk
         touching = force[:, :4] > TOUCH_N
         standing = touching | self._touched  # a foot that bounces for a step has not stepped
-        air_s = self._air_s + CONTROL_DT
         landed = standing & (self._air_s > 0)
+        air_s = self._air_s + CONTROL_DT
         hit = (force[:, 4:12] > HIT_N).unflatten(1, (2, 4)).transpose(1, 2).flatten(1)
-        self._touched, self._air_s = touching, air_s.masked_fill(standing, 0)
+        self._touched.copy_(touching)
+        self._air_s.copy_(air_s).masked_fill_(standing, 0)
 
-        x = base_pos[:, 0]
+        x = state.base_pos[:, 0]
         # New ground, but not faster than asked: lost time at a wall is made up by climbing it, and
         # racing ahead of the command earns nothing.
         before = self._won()
-        self.best_x = torch.maximum(self.best_x, x)
-        self.asked_m = self.asked_m + CONTROL_DT * command[:, 0]
+        torch.maximum(self.best_x, x, out=self.best_x)
+        self.asked_m.add_(CONTROL_DT * command[:, 0])
         headway = (self._won() - before).clamp_(min=0) * course
         ahead = x > self._mark_x + self._stall_m
-        self._mark_x = x.where(ahead, self._mark_x)
+        torch.where(ahead, x, self._mark_x, out=self._mark_x)
         waits = course & (command[:, 0] > 0)
-        self._stalled_s = (self._stalled_s + CONTROL_DT).masked_fill_(ahead | ~waits, 0)
-        now = reached(goals, base_pos, gravity_b[:, 2], state.foot_pos)
-        self._held_s = held(self._held_s, now & course, CONTROL_DT)
-        self.steps = self.steps + 1
+        self._stalled_s.add_(CONTROL_DT).masked_fill_(ahead | ~waits, 0)
+        now = reached(goals, state.base_pos, gravity_b[:, 2], state.foot_pos)
+        self._held_s.copy_(held(self._held_s, now & course, CONTROL_DT))
+        self.steps.add_(1)
 
-        joint_pos, joint_vel = state.joint_pos - self._pose, state.joint_vel.clone()
-        joint_acc = (joint_vel - self._joint_vel) / CONTROL_DT
-        self._joint_vel = joint_vel
+        joint_pos = state.joint_pos - self._pose
+        joint_acc = (state.joint_vel - self._joint_vel) / CONTROL_DT
+        self._joint_vel.copy_(state.joint_vel)
         return Frame(
-            base_pos=base_pos,
+            base_pos=state.base_pos,
             heading_rad=heading,
             lin_vel_b=lin_vel_b,
             ang_vel_b=state.base_ang_vel,
@@ -163,7 +182,7 @@ class Memory:
             flat=flat,
             course=course,
             joint_pos=joint_pos,
-            joint_vel=joint_vel,
+            joint_vel=state.joint_vel,
             joint_acc=joint_acc,
             torque=state.torque,
             abad_pos=joint_pos[:, self._abad],

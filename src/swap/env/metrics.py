@@ -23,6 +23,16 @@ class Tally:
         self._at_frontier = torch.zeros(len(families), 2, device=device)  # episodes, successes
         self._steps = torch.zeros((), device=device)
 
+    def tensors(self) -> dict[str, Tensor]:
+        """All that lasts; written in place only."""
+        return {
+            "terms": self._term_sum,
+            "sums": self._sums,
+            "ends": self._ends,
+            "at_frontier": self._at_frontier,
+            "steps": self._steps,
+        }
+
     def add(
         self,
         frame: Frame,
@@ -65,7 +75,7 @@ class Tally:
             told[f"end/{end.name.lower()}"] = _ratio(sum(row[end] for row in ends), episodes)
         told["episodes"] = episodes
         told["episode_s"] = _ratio(self._steps.item() * CONTROL_DT, episodes)
-        for sums in (self._term_sum, self._sums, self._ends, self._at_frontier, self._steps):
+        for sums in self.tensors().values():
             sums.zero_()
         return {name: value for name, value in told.items() if value is not None}
 

@@ -51,19 +51,24 @@ class Observations:
         step = spaces.layout(*MEASURED, "action")
         self._history = torch.zeros(chance.n, spaces.history, step.dim, device=chance.device)
 
+    def tensors(self) -> dict[str, Tensor]:
+        """All that lasts; written in place only."""
+        return {"history": self._history}
+
     def __call__(
         self, f: Frame, command: Tensor, heights: Heights, drawn: Draw, fresh: Tensor
     ) -> dict[str, Tensor]:
-        """`command` [N, 3] is the one to obey next; `fresh` [N] bool: no past before this step."""
+        """`command` [N, 3] is the one to obey next; `fresh` [N] bool: no past before this step.
+        The next call writes over what this one gives."""
         clean = torch.cat([f.ang_vel_b, f.gravity_b, f.joint_pos, f.joint_vel], 1) * self._scale
         noisy = clean
         if self._noisy:
             noisy = clean + self._chance.signed(self._measured.rep) * self._noise
         newest = torch.cat([noisy, f.action], 1)[:, None]  # [N, 1, 42]
         older = torch.where(fresh[:, None, None], newest, self._history[:, :-1])
-        self._history = torch.cat([newest, older], 1)  # newest first
-        # Sensors write into the same storage at the next step, so this is a copy.
-        terrain, body, foot = heights.split(heights.out.clone())
+        self._history[:, 1:] = older
+        self._history[:, :1] = newest
+        terrain, body, foot = heights.split(heights.out)
         command = command.clone()
         measured = self._measured.unpack(noisy)
         return {

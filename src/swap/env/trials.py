@@ -64,21 +64,22 @@ class Trials(ParkourEnv):
 
     def reset(self) -> dict[str, Tensor]:
         """All trials begin."""
-        self._idle = torch.zeros_like(self._everyone)
-        self._reason = torch.zeros_like(self._reason)
+        self._idle.fill_(False)
+        self._reason.zero_()
         return super().reset()
 
     def step(self, action: Tensor) -> Step:
         """As in training; in idle worlds the action is ignored and `valid` is False."""
         step = super().step(action.masked_fill(self._idle[:, None], 0))
         step = replace(step, valid=step.valid & ~self._idle, reward=step.reward * ~self._idle)
-        self._idle = self._idle | step.terminated | step.truncated
+        self._idle |= step.terminated | step.truncated
         return step
 
     def outcome(self) -> Outcome:
         """As far as it is known; `RUNNING` and no success where a trial goes on."""
         success = self._reason == int(End.SUCCESS)
-        return Outcome(success, self._reason, self._steps * CONTROL_DT, self.memory.best_x)
+        far_m = self.memory.best_x.clone()
+        return Outcome(success, self._reason.clone(), self._steps * CONTROL_DT, far_m)
 
     @property
     def finished(self) -> bool:
@@ -89,16 +90,20 @@ class Trials(ParkourEnv):
         """By family; there are no frontiers here."""
         return self.tally.read()
 
+    def _live(self) -> dict[str, Tensor]:
+        mine = {"idle": self._idle, "reason": self._reason, "trial_steps": self._steps}
+        return {**super()._live(), **mine}
+
     def _choose(self, mask: Tensor) -> Tensor:
         return self._course
 
     def _instruct(self, mask: Tensor) -> None:
         self.commands.hold(mask, self._command)
 
-    def _judge(self, frame: Frame, fresh: Tensor) -> Verdict:
+    def _judge(self, frame: Frame) -> Verdict:
         return self.terminations(frame, self.goals, ~self._idle)
 
     def _conclude(self, frame: Frame, verdict: Verdict) -> None:
         """Nothing is reset: `_ended` stays empty."""
-        self._reason = torch.maximum(self._reason, verdict.reason)
-        self._steps = frame.steps.where(~self._idle, self._steps)
+        torch.maximum(self._reason, verdict.reason, out=self._reason)
+        torch.where(self._idle, self._steps, frame.steps, out=self._steps)

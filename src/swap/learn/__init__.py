@@ -1,7 +1,6 @@
 """Experience in, a better policy out. Read in this order:
 
-world -> rollout -> gae -> ppo -> ring -> amp -> collect -> trainer (and capture, tally, stopwatch
-below them)
+world -> rollout -> gae -> ppo -> ring -> amp -> collect -> trainer (tally, stopwatch below them)
 """
 
 from swap.learn.amp import AMP, AMPCfg

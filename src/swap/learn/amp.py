@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from swap.capture import Captured
 from swap.errors import UserError
-from swap.learn.capture import Captured
 from swap.learn.ring import Ring
 from swap.learn.tally import Tally
 from swap.policy.discriminator import Discriminator, style_reward

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 import torch
 from torch import Tensor
 
-from swap.learn.capture import Captured
+from swap.capture import Captured
 from swap.learn.gae import gae
 from swap.learn.rollout import Rollout
 from swap.learn.tally import Tally

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from swap.capture import Captured
 from swap.errors import UserError
-from swap.learn.capture import Captured
 from swap.learn.rollout import Batch, Rollout
 from swap.learn.tally import Tally
 from swap.policy import ActorCritic

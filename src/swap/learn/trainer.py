@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from swap.errors import UserError
+from swap.kept import named, put_back, under
 from swap.learn.collect import Collector
 from swap.learn.ppo import PPO, PPOCfg
 from swap.learn.rollout import Rollout
@@ -75,57 +75,26 @@ class Trainer:
 
     # --- resume ---------------------------------------------------------------------------------
     def tensors(self) -> dict[str, Tensor]:
-        """All that changes, copied. A world that cannot be put away as it stands (see
-        `Restartable`) begins anew after this, here as in a run that is resumed from it."""
-        out = {f"policy/{name}": x for name, x in self.policy.state_dict().items()}
-        out |= {f"ppo/{name}": x for name, x in self.ppo.state()}
-        out["generator"] = self.generator.get_state()
-        env: Any = self.env
-        if hasattr(env, "tensors"):
-            out |= {f"env/{name}": x for name, x in env.tensors().items()}
-            out |= {f"obs/{name}": x for name, x in self.collector.obs.items()}
-            out["begun"] = self.collector.begun
-        else:
-            self.collector.running = False
-            if hasattr(env, "state_dict"):
-                out |= {f"env/{name}": x for name, x in env.state_dict().items()}
+        """All that changes, copied."""
+        out = named(policy=self.policy.state_dict(), env=self.env.tensors())
+        out |= {**self._live(), "generator": self.generator.get_state()}
         return {name: x.detach().clone() for name, x in out.items()}
 
     def numbers(self) -> dict[str, Any]:
         """What is no tensor, as JSON can hold it."""
-        env: Any = self.env
-        inner = env.numbers() if hasattr(env, "numbers") else {}
-        return {"iteration": self.iteration, "running": self.collector.running, "env": inner}
+        running, env = self.collector.running, self.env.numbers()
+        return {"iteration": self.iteration, "running": running, "env": env}
 
     def restore(self, tensors: Mapping[str, Tensor], numbers: Mapping[str, Any]) -> None:
         """Exactly the trainer that gave these, its config being the same. Written in place:
         recordings keep their addresses."""
-        self.policy.load_state_dict(_under("policy/", tensors))
-        for name, x in self.ppo.state():
-            _copy(x, f"ppo/{name}", tensors)
+        self.policy.load_state_dict(under("policy/", tensors))
+        put_back(self._live(), tensors)
         self.generator.set_state(tensors["generator"].cpu())
-        self.iteration = numbers["iteration"]
-        env: Any = self.env
-        self.collector.running = numbers["running"] and hasattr(env, "restore")
-        if hasattr(env, "restore"):
-            env.restore(_under("env/", tensors), numbers["env"])
-            for name, x in self.collector.obs.items():
-                _copy(x, f"obs/{name}", tensors)
-            _copy(self.collector.begun, "begun", tensors)
-        elif hasattr(env, "load_state_dict"):
-            env.load_state_dict(_under("env/", tensors))
+        self.iteration, self.collector.running = numbers["iteration"], numbers["running"]
+        self.env.restore(under("env/", tensors), numbers["env"])
 
-
-def _under(prefix: str, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    return {k.removeprefix(prefix): x for k, x in tensors.items() if k.startswith(prefix)}
-
-
-def _copy(into: Tensor, name: str, tensors: Mapping[str, Tensor]) -> None:
-    if name not in tensors:
-        raise UserError(f"'{name}' is not among the saved tensors; was this another config?")
-    if tensors[name].shape != into.shape:
-        raise UserError(
-            f"'{name}' was saved as {list(tensors[name].shape)}, now it is {list(into.shape)}; "
-            "resume with the config of the run"
-        )
-    into.copy_(tensors[name])
+    def _live(self) -> dict[str, Tensor]:
+        """What changes in place, but for the policy and the worlds."""
+        parts = named(ppo=dict(self.ppo.state()), obs=self.collector.obs)
+        return {**parts, "begun": self.collector.begun}

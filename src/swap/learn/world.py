@@ -62,25 +62,17 @@ class World(Protocol):
 
     def reset(self) -> Mapping[str, Tensor]: ...
 
-    def step(self, action: Tensor, /) -> Step: ...
+    def step(self, action: Tensor, /) -> Step:
+        """The next step may write over what this one gives: copy what is to last."""
 
     def metrics(self) -> Mapping[str, float]:
         """Figures since the last call."""
 
+    def tensors(self) -> dict[str, Tensor]:
+        """All that changes, by name, to be put away in the middle of an episode."""
 
-class Resumable(Protocol):
-    """A world that can be put away in the middle of its episodes and taken out again."""
+    def numbers(self) -> dict[str, Any]:
+        """The same for what is no tensor, as JSON can hold it."""
 
-    def tensors(self) -> dict[str, Tensor]: ...
-
-    def numbers(self) -> dict[str, Any]: ...
-
-    def restore(self, tensors: Mapping[str, Tensor], numbers: Mapping[str, Any]) -> None: ...
-
-
-class Restartable(Protocol):
-    """A world that keeps less (levels, chance): equal runs follow if it is reset after saving."""
-
-    def state_dict(self) -> dict[str, Tensor]: ...
-
-    def load_state_dict(self, state: dict[str, Tensor], /) -> None: ...
+    def restore(self, tensors: Mapping[str, Tensor], numbers: Mapping[str, Any]) -> None:
+        """Exactly the worlds that gave these."""

@@ -7,7 +7,7 @@ between two control steps. Latency and mounting error are drawn for each world a
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -17,6 +17,7 @@ from torch import Tensor
 
 from swap.courses.course import SLOTS, Boxes
 from swap.errors import UserError
+from swap.kept import named, put_back
 from swap.sensors.camera_kernels import draw_camera, recall, remember
 from swap.sensors.depth import CameraCfg, Depth
 from swap.sensors.launch import Views, expect_shape, launch
@@ -156,6 +157,12 @@ class DepthCamera:
             arrays = [view(f"memory of {name}", memory, memory.shape)]
             arrays += [view(f"past {name}", out, out.shape)]
             launch(recall, out.shape[:2], [*when, *arrays], self.device)
+        self._expose(boxes, mask)
+        self.noise(*self.frames, self.fresh, mask)
+        return self.frames
+
+    def _expose(self, boxes: Boxes, mask: Tensor) -> None:
+        """Clean images of what was recalled."""
         past = self._past
         self.depth(
             boxes,
@@ -166,8 +173,30 @@ class DepthCamera:
             legs=(past["start"], past["end"]) if "start" in past else None,
             mask=mask,
         )
-        self.noise(*self.frames, self.fresh, mask)
-        return self.frames
+
+    # --- put away and taken out again -----------------------------------------------------------
+    def tensors(self) -> dict[str, Tensor]:
+        """All that lasts, by name. Images are made again from it, except those that were lost:
+        there an older one is shown."""
+        return {**self._live(), "shown": self.frames.noisy[self.noise.lost]}
+
+    def restore(self, tensors: Mapping[str, Tensor], boxes: Boxes) -> None:
+        """Exactly the cameras that gave these; `boxes` are those the worlds had then."""
+        put_back(self._live(), tensors)
+        self._expose(boxes, self._everywhere)
+        self.noise.spoil(*self.frames, self._everywhere)
+        self.frames.noisy[self.noise.lost] = tensors["shown"].to(self.device)
+
+    def _live(self) -> dict[str, Tensor]:
+        return {
+            **named(memory=self._memory, past=self._past),
+            **self.noise.tensors(),
+            "count": self.draws.count,
+            "fresh": self.fresh,
+            "age_steps": self.age_steps,
+            "offset_pos": self.offset_pos,
+            "offset_rot": self.offset_rot,
+        }
 
     def _remember(
         self,

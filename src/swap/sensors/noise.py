@@ -83,22 +83,32 @@ class DepthNoise:
         Worlds that are `fresh` never lose the frame, so they never see an older one.
         """
         n, view, cfg, cam = self.n, self._views, self.cfg, self.camera
+        masked, first = view("mask", mask, (n,), wp.bool), view("fresh", fresh, (n,), wp.bool)
+        chances = [cfg.dropped, cfg.blob_holes, cam.rows, cam.cols]
+        inputs = [*self.draws.views, masked, first, *chances, *self._shared()]
+        launch(draw_frame, (n,), inputs, self.device)
+        self.spoil(clean, noisy, mask)
+
+    def spoil(self, clean: Tensor, noisy: Tensor, mask: Tensor) -> None:
+        """The same with what the latest frames drew; `noisy` stays where they were lost."""
+        n, view, cfg, cam = self.n, self._views, self.cfg, self.camera
         shape = (n, cam.rows, cam.cols)
         masked = view("mask", mask, (n,), wp.bool)
-        shared = [
-            view("frame", self._frame, (n,), wp.int32),
-            view("lost", self.lost, (n,), wp.bool),
-            view("blobs", self._blobs, (n, BLOBS, 3), wp.vec3),
-        ]
-        chances = [cfg.dropped, cfg.blob_holes, cam.rows, cam.cols]
-        launch(
-            draw_frame,
-            (n,),
-            [*self.draws.views, masked, view("fresh", fresh, (n,), wp.bool), *chances, *shared],
-            self.device,
-        )
         sizes = [cam.near_m, cam.far_m, cfg.sigma_m, cfg.sigma_per_m]
         edges = [cfg.edge_holes, cfg.edge_jump_per_m]
         images = [view("clean", clean, shape), view("noisy", noisy, shape)]
         mirrored = view("mirrored", self.draws.mirrored, (n,), wp.bool)
-        launch(spoil, shape, [masked, mirrored, *shared, *sizes, *edges, *images], self.device)
+        inputs = [masked, mirrored, *self._shared(), *sizes, *edges, *images]
+        launch(spoil, shape, inputs, self.device)
+
+    def tensors(self) -> dict[str, Tensor]:
+        """What the latest frames drew."""
+        return {"frame": self._frame, "lost": self.lost, "blobs": self._blobs}
+
+    def _shared(self) -> list[wp.array]:
+        n, view = self.n, self._views
+        return [
+            view("frame", self._frame, (n,), wp.int32),
+            view("lost", self.lost, (n,), wp.bool),
+            view("blobs", self._blobs, (n, BLOBS, 3), wp.vec3),
+        ]

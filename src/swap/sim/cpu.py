@@ -5,7 +5,7 @@ them leaves what MuJoCo derives from them (bounds, bounding volumes, inverse wei
 `set_const` brings it up to date, after which a world equals one compiled from scratch.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import mujoco
 import numpy as np
@@ -15,6 +15,7 @@ from torch import Tensor
 
 from swap.courses.course import SLOTS, Course, stack
 from swap.errors import UserError
+from swap.kept import named
 from swap.robots import Robot
 from swap.robots.kinematics import leg_points_in_world
 from swap.robots.mjcf import build_spec, force_groups
@@ -26,6 +27,7 @@ from swap.sim.engine import (
     check_mask,
     check_setup,
     check_tensor,
+    put_engine_back,
     standing,
 )
 from swap.sim.motor import motor_torque
@@ -44,6 +46,8 @@ PER_WORLD = (
     *("body_mass", "body_ipos", "body_inertia"),
     "bvh_aabb",
 )
+PHYSICS = ("qpos", "qvel", "qacc_warmstart", "ctrl", "time")
+"""What the next step of MuJoCo depends on, of the fields that are in use here."""
 
 
 class CpuEngine:
@@ -79,11 +83,11 @@ class CpuEngine:
         self._nonfinite, self._overflow = np.zeros(n, int), np.zeros(n, int)
         self.course_id = torch.zeros(n, dtype=torch.int32)
         self.boxes = stack([self._courses[0]] * n, slots)
-        self._draw = nominal(robot, n)
+        self.drawn = nominal(robot, n)
         self.state = _blank_state(n, len(force_groups(robot)))
         everyone = torch.ones(n, dtype=torch.bool)
         self.assign(everyone, torch.zeros(n, dtype=torch.long))
-        self.randomise(everyone, self._draw)
+        self.randomise(everyone, self.drawn)
         self.reset(everyone)
 
     # --- courses --------------------------------------------------------------------------------
@@ -116,9 +120,9 @@ class CpuEngine:
 
     def _write_contacts(self, rows: np.ndarray) -> None:
         slots = self.boxes.slots
-        mu = contact_friction(self._draw.friction, self.boxes.friction)
+        mu = contact_friction(self.drawn.friction, self.boxes.friction)
         self._field["geom_friction"][rows, :slots, 0] = mu.numpy()[rows, None]
-        solref = contact_solref(self._draw.restitution)
+        solref = contact_solref(self.drawn.restitution)
         self._field["geom_solref"][rows, :slots] = solref.numpy()[rows, None]
 
     def _settle(self, rows: np.ndarray) -> None:
@@ -156,7 +160,7 @@ class CpuEngine:
 
     def randomise(self, mask: Tensor, given: Draw, bodies: bool = True) -> None:
         check_mask(mask, self.n, self.device)
-        for name, mine in vars(self._draw).items():
+        for name, mine in vars(self.drawn).items():
             theirs = getattr(given, name)
             check_tensor(name, theirs, tuple(mine.shape), self.device)
             if bodies or name not in BODY_PARTS:
@@ -166,19 +170,19 @@ class CpuEngine:
         if not bodies:
             return
         trunk = model.body_mass[1]
-        payload = 1 + self._draw.payload.double().numpy()[:, None] / trunk
-        factor = np.concatenate([payload, self._draw.link_mass.double().numpy()], 1)[rows]
+        payload = 1 + self.drawn.payload.double().numpy()[:, None] / trunk
+        factor = np.concatenate([payload, self.drawn.link_mass.double().numpy()], 1)[rows]
         self._field["body_mass"][rows, 1:] = model.body_mass[1:] * factor
         self._field["body_inertia"][rows, 1:] = model.body_inertia[1:] * factor[..., None]
-        self._field["body_ipos"][rows, 1] = model.body_ipos[1] + self._draw.com.numpy()[rows]
+        self._field["body_ipos"][rows, 1] = model.body_ipos[1] + self.drawn.com.numpy()[rows]
         self._settle(rows)
 
     # --- time -----------------------------------------------------------------------------------
     def step(self, targets: Tensor) -> None:
         check_tensor("targets", targets, (self.n, len(self._pose)), self.device)
         new = targets.detach().double().numpy().copy()
-        kp, kd = self.robot.kp * self._draw.kp.numpy(), self.robot.kd * self._draw.kd.numpy()
-        strength, latency = self._draw.strength.numpy(), self._draw.latency.numpy()[:, None]
+        kp, kd = self.robot.kp * self.drawn.kp.numpy(), self.robot.kd * self.drawn.kd.numpy()
+        strength, latency = self.drawn.strength.numpy(), self.drawn.latency.numpy()[:, None]
         ctrl = self._batch.bind("ctrl")
         for substep in range(SUBSTEPS):
             self._contain(new)
@@ -242,6 +246,23 @@ class CpuEngine:
         )
         self._nonfinite[:], self._overflow[:] = 0, 0
         return told
+
+    # --- put away and taken out again -----------------------------------------------------------
+    def tensors(self) -> dict[str, Tensor]:
+        """Model fields follow from courses and draws, the rest of `state` from the physics."""
+        physics = {name: self._batch.bind(name) for name in PHYSICS}
+        ours = {"last": self._last, "nonfinite": self._nonfinite, "overflow": self._overflow}
+        return {
+            **{name: torch.from_numpy(x) for name, x in (physics | ours).items()},
+            **named(drawn=vars(self.drawn)),
+            "course_id": self.course_id,
+            "force": self.state.force,
+            "failed": self.state.failed,
+        }
+
+    def restore(self, tensors: Mapping[str, Tensor]) -> None:
+        put_engine_back(self, tensors)
+        self._publish()
 
 
 def _template(robot: Robot, slots: int, memory: int | None) -> mujoco.MjModel:

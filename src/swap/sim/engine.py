@@ -2,11 +2,11 @@
 
 Everything is N worlds at once and every choice of worlds is a mask, so a caller needs no loop over
 worlds and, on a GPU, never waits for one. Courses come from a bank given at the start; `assign`
-gathers them on the device. All tensors of `state` and `boxes` keep their storage: hold them once,
-and read them again after each call. Never write into them.
+gathers them on the device. Tensors of `state`, `boxes` and `drawn` keep their storage: hold them
+once, and read them again after each call. Never write into them.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -15,6 +15,7 @@ from torch import Tensor
 
 from swap.courses.course import SLOTS, Boxes, Course
 from swap.errors import UserError, unknown
+from swap.kept import put_back
 from swap.robots import Robot
 from swap.sim.randomise import Draw
 
@@ -97,6 +98,8 @@ class Engine(Protocol):
     """The boxes each world stands on now, for the sensors."""
     course_id: Tensor
     """[N] int32: which course of the bank each world has."""
+    drawn: Draw
+    """What differs between the robots now: all draws so far, each where its mask was."""
 
     def assign(self, mask: Tensor, course_id: Tensor) -> None:
         """Give the masked worlds [N] the courses [N] of the bank. Reset them next."""
@@ -126,6 +129,12 @@ class Engine(Protocol):
 
     def report(self) -> Report:
         """What went wrong since the last call; waits for the device."""
+
+    def tensors(self) -> dict[str, Tensor]:
+        """All that the future depends on, by name; the bank is not among it."""
+
+    def restore(self, tensors: Mapping[str, Tensor]) -> None:
+        """Exactly the engine that gave these, its bank being the same."""
 
 
 def make_engine(
@@ -161,6 +170,15 @@ def standing(robot: Robot, ground_z: Tensor) -> Start:
     pose = torch.tensor(robot.default_pose, device=device).repeat(n, 1)
     zero = torch.zeros(n, 3, device=device)
     return Start(base, quat, zero, zero.clone(), pose, torch.zeros_like(pose))
+
+
+def put_engine_back(engine: Engine, saved: Mapping[str, Tensor]) -> None:
+    """What all engines do to `restore`: model fields are made again from courses and draws."""
+    everyone = torch.ones(engine.n, dtype=torch.bool, device=engine.device)
+    put_back(engine.tensors(), saved)
+    engine.assign(everyone, engine.course_id)
+    engine.randomise(everyone, engine.drawn)
+    put_back(engine.tensors(), saved)  # a new course made the physics forget
 
 
 def check_setup(bank: Sequence[Course], n: int) -> None:

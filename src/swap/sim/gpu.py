@@ -4,7 +4,7 @@ Every array is made once and written in place, because a captured graph keeps po
 mostly views of MuJoCo's own arrays. Runs on Warp's CPU device too, with the same code.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import mujoco_warp as mjw
@@ -14,6 +14,7 @@ from torch import Tensor
 
 from swap.courses.course import SLOTS, Boxes, Course, stack
 from swap.errors import UserError
+from swap.kept import named
 from swap.robots import Robot
 from swap.robots.kinematics import turning
 from swap.robots.mjcf import build_spec, force_groups, group_of_geom
@@ -26,6 +27,7 @@ from swap.sim.engine import (
     check_mask,
     check_setup,
     check_tensor,
+    put_engine_back,
     standing,
 )
 from swap.sim.graph import Recorder
@@ -79,7 +81,7 @@ class GpuEngine:
             self._recorder.record(self._control_step)
         everyone = torch.ones(n, dtype=torch.bool, device=self.device)
         self.assign(everyone, torch.zeros(n, dtype=torch.long, device=self.device))
-        self.randomise(everyone, self._draw)
+        self.randomise(everyone, self.drawn)
         self.reset(everyone)
         self.report()
 
@@ -101,7 +103,7 @@ class GpuEngine:
         self.boxes = stack([bank[0]] * n, slots, str(device))
         self._ground = self._floats([course.start_z for course in bank])
         self.course_id = torch.zeros(n, dtype=torch.int32, device=device)
-        self._draw = nominal(robot, n, device)
+        self.drawn = nominal(robot, n, device)
         joints = (n, len(robot.joints))
         self._kp, self._kd = self._zeros(*joints), self._zeros(*joints)
         self._target, self._last = self._zeros(*joints), self._zeros(*joints)
@@ -154,9 +156,9 @@ class GpuEngine:
         self._contain_args = [
             *(SPEED_LIMIT, *safe, self._held[0], target, *self._held[1:], failed, nonfinite)
         ]
-        gains = (self._kp, self._kd, self._draw.strength, self._peak, self._no_load)
+        gains = (self._kp, self._kd, self.drawn.strength, self._peak, self._no_load)
         self._drive_args = [
-            *(target, last, warp(self._draw.latency), d.qpos, d.qvel, *map(warp, gains), d.ctrl)
+            *(target, last, warp(self.drawn.latency), d.qpos, d.qvel, *map(warp, gains), d.ctrl)
         ]
         self._force_args = [
             *(d.nacon, d.contact.geom, d.contact.worldid, self._contact_force),
@@ -200,9 +202,9 @@ class GpuEngine:
         self._ground[index] = self._floats([course.start_z for course in courses])
 
     def _write_contacts(self) -> None:
-        mu = contact_friction(self._draw.friction, self.boxes.friction)
+        mu = contact_friction(self.drawn.friction, self.boxes.friction)
         self._friction.copy_(mu[:, None].expand_as(self._friction))
-        solref = contact_solref(self._draw.restitution)
+        solref = contact_solref(self.drawn.restitution)
         self._solref.copy_(solref[:, None].expand_as(self._solref))
 
     # --- state ----------------------------------------------------------------------------------
@@ -231,25 +233,25 @@ class GpuEngine:
 
     def randomise(self, mask: Tensor, given: Draw, bodies: bool = True) -> None:
         check_mask(mask, self.n, self.device)
-        for name, mine in vars(self._draw).items():
+        for name, mine in vars(self.drawn).items():
             theirs = getattr(given, name)
             check_tensor(name, theirs, tuple(mine.shape), self.device)
             if bodies or name not in BODY_PARTS:
                 rows = mask.view(-1, *[1] * (mine.ndim - 1))
-                mine.copy_(torch.where(rows, theirs.to(mine.dtype), mine))
-        torch.mul(self._draw.kp, self.robot.kp, out=self._kp)
-        torch.mul(self._draw.kd, self.robot.kd, out=self._kd)
+                torch.where(rows, theirs.to(mine.dtype), mine, out=mine)
+        torch.mul(self.drawn.kp, self.robot.kp, out=self._kp)
+        torch.mul(self.drawn.kd, self.robot.kd, out=self._kd)
         self._write_contacts()
         if bodies:
             self._write_bodies()
 
     def _write_bodies(self) -> None:
-        payload = 1 + self._draw.payload[:, None] / self.robot.trunk.mass
-        factor = torch.cat([payload, self._draw.link_mass], 1)
+        payload = 1 + self.drawn.payload[:, None] / self.robot.trunk.mass
+        factor = torch.cat([payload, self.drawn.link_mass], 1)
         for name, field in self._mass.items():
             nominal = self._mass0[name][1:]
             field[:, 1:] = nominal * factor.view(*factor.shape, *[1] * (nominal.ndim - 1))
-        self._ipos[:, 1] = self._ipos0[1] + self._draw.com
+        self._ipos[:, 1] = self._ipos0[1] + self.drawn.com
         groups = mjw.SetConstGroup.FIXED | mjw.SetConstGroup.INERT0
         with self._recorder.scope():
             mjw.set_const(self._m, self._d, groups=groups, restore=False)
@@ -287,6 +289,26 @@ class GpuEngine:
         self._counts.zero_()
         self._pool.zero_()
         return told
+
+    # --- put away and taken out again -----------------------------------------------------------
+    def tensors(self) -> dict[str, Tensor]:
+        """Model fields follow from courses and draws."""
+        d, state = self._d, self.state
+        physics = {"qpos": d.qpos, "qvel": d.qvel, "qacc_warmstart": d.qacc_warmstart}
+        return {
+            **{name: wp.to_torch(x) for name, x in physics.items()},
+            **named(drawn=vars(self.drawn)),
+            **{name: getattr(state, name) for name in ("torque", "time", "force", "failed")},
+            "last": self._last,
+            "course_id": self.course_id,
+            "counts": self._counts,
+            "pool": self._pool,
+        }
+
+    def restore(self, tensors: Mapping[str, Tensor]) -> None:
+        put_engine_back(self, tensors)
+        with self._recorder.scope():
+            wp.launch(kernels.pose_legs, dim=(self.n, 4), inputs=self._leg_args)
 
 
 def _warp_boxes(boxes: Boxes) -> list[Any]:

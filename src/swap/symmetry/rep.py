@@ -10,7 +10,7 @@ signed permutations: `mirror(x)[i] = sign[i] * x[perm[i]]`. They compose like th
 """
 
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 import numpy as np
 import torch
@@ -56,7 +56,7 @@ class Rep:
     def dim(self) -> int:
         return len(self.perm)
 
-    @property
+    @cached_property
     def trace(self) -> int:
         """The trace of P: even coordinates minus odd ones."""
         return sum(s for i, (j, s) in enumerate(zip(self.perm, self.sign, strict=True)) if i == j)

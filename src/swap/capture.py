@@ -2,12 +2,13 @@
 
 A recording replays the very kernels it saw, on the very addresses. So the work must take no
 arguments, read from and write to tensors that outlive it, choose nothing on the host (no `.item()`,
-no `if tensor`), draw no random numbers, and its results are overwritten by the next call.
+no `if tensor`), draw random numbers only from `generators`, and its results are overwritten by the
+next call. Warp's launches are recorded too, if they go to torch's current stream.
 """
 
 import gc
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Generic, TypeVar
 
 import torch
@@ -21,8 +22,15 @@ WARM_UP = 3
 class Captured(Generic[T]):
     """Call it as the work itself. The warm-up is real work too: nothing is run for nothing."""
 
-    def __init__(self, work: Callable[[], T], device: torch.device, *, enabled: bool) -> None:
-        self.work = work
+    def __init__(
+        self,
+        work: Callable[[], T],
+        device: torch.device,
+        *,
+        enabled: bool,
+        generators: Sequence[torch.Generator] = (),
+    ) -> None:
+        self.work, self.generators = work, generators
         self.enabled = enabled and device.type == "cuda"
         self._calls = 0
         self._graph: torch.cuda.CUDAGraph | None = None
@@ -54,6 +62,8 @@ class Captured(Generic[T]):
 
     def _record(self) -> torch.cuda.CUDAGraph:
         graph = torch.cuda.CUDAGraph()
+        for generator in self.generators:  # each replay then draws on where the last one stopped
+            graph.register_generator_state(generator)
         torch.cuda.synchronize()
         gc.collect()
         gc.disable()  # an array collected now would be freed into the recording

@@ -1,0 +1,34 @@
+"""Tensors by name in, the same filled from a checkpoint out; nothing moves in memory.
+
+Whatever lives from one step to the next stays where it was made and is written in place, so that
+recordings keep their addresses. What can be put away lists its live tensors by name.
+"""
+
+from collections.abc import Mapping
+
+from torch import Tensor
+
+from swap.errors import UserError
+
+
+def named(**parts: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """All of them together, as `part/name`."""
+    return {f"{part}/{name}": x for part, own in parts.items() for name, x in own.items()}
+
+
+def under(prefix: str, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """Those whose names begin with `prefix`, without it."""
+    return {k.removeprefix(prefix): x for k, x in tensors.items() if k.startswith(prefix)}
+
+
+def put_back(live: Mapping[str, Tensor], saved: Mapping[str, Tensor]) -> None:
+    """Every live tensor takes the values that were saved under its name."""
+    for name, x in live.items():
+        if name not in saved:
+            raise UserError(f"'{name}' is not among the saved tensors; was this another config?")
+        if saved[name].shape != x.shape:
+            raise UserError(
+                f"'{name}' was saved as {list(saved[name].shape)}, now it is {list(x.shape)}; "
+                "resume with the config of the run"
+            )
+        x.copy_(saved[name])

@@ -1,0 +1,124 @@
+"""Kills a run again and again: torch is loaded once, every run is a fork that SIGKILL ends.
+
+`python nursery.py TRAINEE FOLDER KILLS` prints what it saw as JSON; tests/runs/test_kill.py judges.
+"""
+
+import gc
+import json
+import os
+import random
+import signal
+import sys
+import time
+import traceback
+from pathlib import Path
+
+import torch
+
+from swap.env import EndCfg, EnvCfg
+from swap.learn import PPOCfg
+from swap.policy import PolicyCfg
+from swap.runs import (
+    ParkourCfg,
+    RunCfg,
+    ToyCfg,
+    TrainCfg,
+    load,
+    read_metrics,
+    seed_everything,
+    train,
+)
+from swap.runs.checkpoint import FOLDER, numbered
+from swap.runs.console import PlainBoard
+
+SMALL = ParkourCfg(
+    worlds=4,
+    engine="cpu",
+    env=EnvCfg(
+        families=(("flat", 1.0), ("box", 1.0)), levels=2, variants=1, ends=EndCfg(episode_s=0.3)
+    ),
+    policy=PolicyCfg(actor_hidden=(16,), critic_hidden=(16,)),
+    ppo=PPOCfg(steps=6, epochs=1, minibatches=2),
+)
+"""The real thing, as small as can be; episodes end in every third rollout."""
+TRAINEES: dict[str, tuple[TrainCfg, float]] = {"toy": (ToyCfg(), 0.25), "parkour": (SMALL, 0.7)}
+"""What is trained, and the longest life of one run, s."""
+
+
+def live(kind: str, folder: Path, iterations: int | None = None, save_minutes: float = 0.0) -> None:
+    cfg, _ = TRAINEES[kind]
+    seed_everything(cfg.seed)
+    train(
+        cfg.build("cpu"),
+        folder,
+        # Small shards: many files, many moments to be killed in.
+        RunCfg(iterations=iterations, save_minutes=save_minutes, shard_mib=6e-3, tensorboard=False),
+        resume=load(folder) if numbered(folder / FOLDER) else None,
+        board=PlainBoard(every_s=1e9),
+    )
+
+
+def kill_one(kind: str, folder: Path, chance: random.Random) -> None:
+    ready, begun = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        try:
+            os.write(begun, b".")
+            live(kind, folder)
+        except BaseException:
+            traceback.print_exc()
+        os._exit(1)
+    os.read(ready, 1)  # a busy machine may be slow to fork
+    os.close(ready)
+    os.close(begun)
+    time.sleep(chance.uniform(0.0, TRAINEES[kind][1]))
+    os.kill(child, signal.SIGKILL)
+    _, status = os.waitpid(child, 0)
+    assert os.WIFSIGNALED(status), "the run ended by itself"
+
+
+def figures(run: Path) -> list[dict[str, float]]:
+    """Metrics by iteration, without the clock's."""
+    timed = ("wall_s", "time/")
+    return [{k: x for k, x in row.items() if not k.startswith(timed)} for row in read_metrics(run)]
+
+
+def main(kind: str, folder: Path, kills: int) -> None:
+    torch.set_num_threads(1)
+    # What is imported or compiled only when it is used, is so here. Its threads end before a fork.
+    TRAINEES[kind][0].build("cpu").iterate()
+    gc.collect()
+    chance = random.Random(0)
+    said: list[str] = []
+    reached, halves = [], 0
+    for _ in range(kills):
+        kill_one(kind, folder, chance)
+        halves += bool(list((folder / FOLDER).glob(".saving-*")))
+        if numbered(folder / FOLDER):
+            reached.append(load(folder, said.append).iteration)
+    end = reached[-1] + 10
+    whole = folder.with_name("never-killed")
+    live(kind, folder, end)
+    live(kind, whole, end, save_minutes=60.0)
+    a, b = load(folder), load(whole)
+    equal = a.tensors.keys() == b.tensors.keys() and all(
+        torch.equal(x, b.tensors[name]) for name, x in a.tensors.items()
+    )
+    print(
+        json.dumps(
+            {
+                "said": said,
+                "reached": reached,
+                "half saved": halves,
+                "end": end,
+                "equal": equal,
+                "iterations": [row["iteration"] for row in figures(folder)],
+                "metrics equal": figures(folder) == figures(whole),
+            }
+        )
+    )
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], Path(sys.argv[2]), int(sys.argv[3]))

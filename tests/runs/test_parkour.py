@@ -1,0 +1,40 @@
+"""The real trainee through a run: three iterations and three more are six, to the last bit."""
+
+import pytest
+import torch
+
+from nursery import SMALL, figures
+from swap.env import CommandCfg, EndCfg, EnvCfg, RandomCfg
+from swap.runs import ParkourCfg, RunCfg, load, seed_everything, train
+from swap.runs.console import PlainBoard
+
+BUSY = EnvCfg(
+    families=(("flat", 1.0), ("gap", 1.0), ("stairs", 1.0)),
+    levels=3,
+    variants=2,
+    ends=EndCfg(episode_s=1.0),
+    commands=CommandCfg(resample_s=0.3),
+    random=RandomCfg(push_every_s=0.5),
+)
+LARGER = ParkourCfg(worlds=12, engine="cpu", env=BUSY, policy=SMALL.policy, ppo=SMALL.ppo, seed=4)
+
+
+def sit(cfg: ParkourCfg, folder, iterations: int, resume=None) -> None:
+    seed_everything(cfg.seed)
+    run = RunCfg(iterations=iterations, save_minutes=60.0, tensorboard=False)
+    train(cfg.build("cpu"), folder, run, resume=resume, board=PlainBoard(every_s=1e9))
+
+
+@pytest.mark.parametrize("cfg", [SMALL, LARGER], ids=["small", "larger"])
+def test_three_and_three_iterations_are_six_bit_for_bit(cfg, tmp_path):
+    sit(cfg, tmp_path / "six", 6)
+    sit(cfg, tmp_path / "three", 3)
+    sit(cfg, tmp_path / "three", 6, resume=load(tmp_path / "three"))
+    six, three = load(tmp_path / "six"), load(tmp_path / "three")
+    assert six.iteration == three.iteration == 6
+    assert six.tensors.keys() == three.tensors.keys()
+    for name, x in six.tensors.items():
+        assert torch.equal(x, three.tensors[name]), name
+    assert figures(tmp_path / "six") == figures(tmp_path / "three")
+    assert len(figures(tmp_path / "six")) == 6
+    assert six.numbers["env"] == three.numbers["env"]
