@@ -28,12 +28,22 @@ class ParkourCfg(TrainCfg):
     """On a GPU, multiply matrices in TF32."""
 
     def build(self, device: str) -> Trainee:
+        return self.trainer(self.make_env(device))
+
+    def make_env(self, device: str) -> ParkourEnv:
         engine = self.engine
         if engine == "auto":
             engine = "gpu" if device.startswith("cuda") else "cpu"
-        env = ParkourEnv(self.env, self.worlds, engine=engine, device=device, seed=self.seed)
-        cfg = TrainerCfg(self.ppo, self.policy, self.seed, capture=self.capture, tf32=self.tf32)
-        return Trainer(cfg, env)
+        return ParkourEnv(self.env, self.worlds, engine=engine, device=device, seed=self.seed)
+
+    def trainer(self, env: ParkourEnv) -> Trainer:
+        return Trainer(self.learning, env)
+
+    @property
+    def learning(self) -> TrainerCfg:
+        return TrainerCfg(
+            self.ppo, self.policy, seed=self.seed, capture=self.capture, tf32=self.tf32
+        )
 
 
 # An exploration of 1.0, usual elsewhere, throws this robot over within a second, and nearly every

@@ -16,6 +16,7 @@ from swap.symmetry import Layout
 from swap.world_model.decoder import Reconstruction
 
 TERMS = ("depth", "prop", "body", "foot")
+FIGURES = ("loss", *TERMS, "kl", "prior_entropy", "posterior_entropy")
 
 
 @dataclass(frozen=True)

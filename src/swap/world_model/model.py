@@ -18,7 +18,7 @@ from swap.world_model.batch import Sequences
 from swap.world_model.decoder import Decoder, Reconstruction
 from swap.world_model.depth import DepthCode
 from swap.world_model.encoder import PROP_CLIP, Encoder
-from swap.world_model.loss import Loss, LossCfg
+from swap.world_model.loss import FIGURES, Loss, LossCfg
 from swap.world_model.rssm import Latent, Rssm
 
 
@@ -79,6 +79,9 @@ class WorldModel(nn.Module):
     ) -> None:
         super().__init__()
         self.cfg, self.prop, self.action = cfg, prop, action
+        self.body, self.foot = body, foot
+        self.figures = FIGURES
+        """Names of what `loss` tells."""
         eq = cfg.equivariant
         targets = (prop, body, foot)
         self.categoricals = Categoricals(cfg.variables, cfg.classes, cfg.unimix, equivariant=eq)
