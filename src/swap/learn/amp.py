@@ -193,7 +193,7 @@ class AMP:
             sound = torch.isfinite(length) & torch.isfinite(losses["loss"])
             self._bad.copy_(~(sound & filled))
         for p, gradient in zip(self.parameters, gradients, strict=True):
-            p.grad = gradient
+            p.grad = gradient.contiguous()  # fused Adam takes it that layouts agree
         self.adam.step()
         with torch.no_grad():
             figures = {**losses, "grad_norm": length}

@@ -118,7 +118,7 @@ class ModelLearner:
             self.count.add_(1)
             self.lr.copy_(self.cfg.lr * (self.count / self.cfg.warm_up).clamp(max=1.0))
         for p, gradient in zip(self.parameters, clipped, strict=True):
-            p.grad = gradient
+            p.grad = gradient.contiguous()  # fused Adam takes it that layouts agree
         self.adam.step()
         with torch.no_grad():
             told = [*(figures[name] for name in self.model.figures), lengths.square().sum().sqrt()]
