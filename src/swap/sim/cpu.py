@@ -108,7 +108,7 @@ class CpuEngine:
         self._field["geom_quat"][rows, :slots] = quat / np.linalg.norm(quat, axis=-1)[..., None]
         self._field["geom_size"][rows, :slots] = self.boxes.half.numpy()[rows]
         self._batch.bind("qacc_warmstart")[rows] = 0
-        self._write_contacts(rows)
+        self._write_grip(rows)
         self._settle(rows)
 
     def replace(self, ids: Sequence[int], courses: Sequence[Course]) -> None:
@@ -119,12 +119,9 @@ class CpuEngine:
             getattr(self._bank, name)[index] = getattr(new, name)
         self._ground[index] = torch.tensor([c.start_z for c in courses], dtype=torch.float32)
 
-    def _write_contacts(self, rows: np.ndarray) -> None:
-        slots = self.boxes.slots
+    def _write_grip(self, rows: np.ndarray) -> None:
         mu = contact_friction(self.drawn.friction, self.boxes.friction)
-        self._field["geom_friction"][rows, :slots, 0] = mu.numpy()[rows, None]
-        solref = contact_solref(self.drawn.restitution)
-        self._field["geom_solref"][rows, :slots] = solref.numpy()[rows, None]
+        self._field["geom_friction"][rows, : self.boxes.slots, 0] = mu.numpy()[rows, None]
 
     def _settle(self, rows: np.ndarray) -> None:
         """Bring derived model fields up to date."""
@@ -167,7 +164,9 @@ class CpuEngine:
             if bodies or name not in BODY_PARTS:
                 mine[mask] = theirs[mask].to(mine.dtype)
         model, rows = self._model, mask.nonzero()[:, 0].numpy()
-        self._write_contacts(rows)
+        self._write_grip(rows)
+        solref = contact_solref(self.drawn.restitution)
+        self._field["geom_solref"][rows, : self.boxes.slots] = solref.numpy()[rows, None]
         if not bodies:
             return
         trunk = model.body_mass[1]
