@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from swap.courses import Course, make, size_of
+from swap.courses import Course, Goals, goals, make, size_of
 
 
 @dataclass(frozen=True)
@@ -28,6 +28,21 @@ class Bank:
     def slots(self) -> int:
         """Boxes a world must hold: no more than that, because parked boxes cost time."""
         return max(course.n for course in self.courses)
+
+
+class Ground:
+    """Where each of `n` worlds starts and has to go, kept in place."""
+
+    def __init__(self, bank: Bank, n: int, device: torch.device) -> None:
+        every, start_z = goals(bank.courses), [course.start_z for course in bank.courses]
+        table = [every.x, every.z, every.tilt, every.lane, torch.tensor(start_z)]
+        self._bank = torch.stack([x.float() for x in table]).to(device)  # [5, courses]
+        self._here = torch.zeros(len(table), n, device=device)
+        self.goals, self.start_z = Goals(*self._here[:4]), self._here[4]
+
+    def find(self, course_id: Tensor) -> None:
+        """The worlds have these courses now, [N]."""
+        torch.index_select(self._bank, 1, course_id, out=self._here)
 
 
 def build(

@@ -82,7 +82,8 @@ class Commands:
         luck, sided = self._chance.uniform(2), self._chance.signed(SIDED)
         slow, fast = cfg.forward_high_mps
         high = slow + (fast - slow) * progress
-        low = torch.where(self.free, -cfg.free_back_mps, cfg.forward_low_mps)
+        low = torch.full_like(high, cfg.forward_low_mps)
+        low.masked_fill_(self.free, -cfg.free_back_mps)
         free = self.free.to(low.dtype)[:, None]
         plan = torch.stack([low + (high - low) * luck[:, 0], sided[:, 0] * cfg.free_lateral_mps], 1)
         plan[:, 1:] *= free

@@ -11,16 +11,17 @@ to be learned from it. One step an episode is lost, and sensors run once a step 
     step t + 1  obs: first of the next     neither, reward 0         not valid
 """
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
 
-from swap.courses import Course, Goals, goals
-from swap.env.bank import Bank, build, share_out
+from swap.capture import Captured
+from swap.courses import Course
+from swap.env.alone import alone
+from swap.env.bank import Bank, Ground, build, share_out
 from swap.env.cfg import Engine, EnvCfg
 from swap.env.chance import Chance
 from swap.env.commands import Commands
@@ -60,12 +61,21 @@ class ParkourEnv:
     """`n` worlds, each on a course of its family, at a level that follows its successes."""
 
     def __init__(
-        self, cfg: EnvCfg, n: int, *, engine: Engine = "cpu", device: str = "cpu", seed: int = 0
+        self,
+        cfg: EnvCfg,
+        n: int,
+        *,
+        engine: Engine = "cpu",
+        device: str = "cpu",
+        seed: int = 0,
+        capture: bool = True,
     ) -> None:
+        """`capture`: on CUDA, record what a step does around the physics and replay it in two
+        launches; False launches kernel by kernel, for debugging."""
         names = [name for name, _ in cfg.families]
         bank = build(names, cfg.levels, cfg.variants, cfg.mirror_half, seed)
         family = share_out([share for _, share in cfg.families], n)
-        self._setup(cfg, bank, family, engine, device, seed)
+        self._setup(cfg, bank, family, engine, device, seed, capture)
 
     @staticmethod
     def trials(cfg: EnvCfg, courses: Sequence[Course], **options: Any) -> "Trials":
@@ -75,7 +85,14 @@ class ParkourEnv:
         return Trials(cfg, courses, **options)
 
     def _setup(
-        self, cfg: EnvCfg, bank: Bank, family: Tensor, engine: Engine, device: str, seed: int
+        self,
+        cfg: EnvCfg,
+        bank: Bank,
+        family: Tensor,
+        engine: Engine,
+        device: str,
+        seed: int,
+        capture: bool = True,
     ) -> None:
         if engine == "cpu" and device != "cpu":
             raise UserError(f"engine cpu runs on device cpu, not {device}; use engine gpu")
@@ -90,13 +107,11 @@ class ParkourEnv:
         self.families, self.family = bank.families, family.to(place)
         self._table, self._sizes = bank.table.to(place), bank.sizes.to(place)
         self._is_flat = torch.tensor([f == "flat" for f in bank.families]).to(place)[self.family]
-        self._bank_goals = goals(bank.courses, str(place))
-        self.goals = Goals(*(torch.zeros(self.n, device=place) for _ in vars(self._bank_goals)))
-        starts = [course.start_z for course in bank.courses]
-        self._start_z = torch.tensor(starts, dtype=torch.float32).to(place)
+        self._ground = Ground(bank, self.n, place)
+        self.goals = self._ground.goals
         self._pose = torch.tensor(self.robot.default_pose).to(place)
-        self._bodies = engine == "cpu"  # on a GPU new masses cost hundreds of launches
-        self._may_ask = engine == "cpu"  # on a GPU an answer would have to be waited for
+        # On a GPU new masses cost hundreds of launches, and answers would have to be waited for.
+        self._on_cpu = engine == "cpu"
         self._varies = cfg.random.ranges != FIXED
         self._push_share = CONTROL_DT / every if (every := cfg.random.push_every_s) else 0.0
 
@@ -112,7 +127,12 @@ class ParkourEnv:
         self.tally = Tally(bank.families, self.family, self.rewards.names)
         self._everyone = torch.ones(self.n, dtype=torch.bool, device=place)
         self._ended, self._fresh = self._everyone.clone(), self._everyone.clone()
+        self._action = torch.zeros_like(self.memory.action)
+        self._targets = torch.zeros_like(self.memory.action)
         self._count = 0
+        luck = (self.chance.generator,)
+        self._act = Captured(self._acting, place, enabled=capture, generators=luck)
+        self._react = Captured(self._reacting, place, enabled=capture, generators=luck)
 
     @property
     def groups(self) -> dict[str, Layout]:
@@ -122,33 +142,42 @@ class ParkourEnv:
     def nobody(self, mask: Tensor) -> bool:
         """Whether `mask` [N] is empty, where that can be known without waiting for the device;
         elsewhere False, and the work is done for an empty mask."""
-        return self._may_ask and not mask.any()
+        return self._on_cpu and not mask.any()
 
     # --- the loop -------------------------------------------------------------------------------
     def reset(self) -> dict[str, Tensor]:
         """Every world begins an episode."""
         self._count = 0
         self._fresh.fill_(True)
-        with self._alone():
+        with alone(self._on_cpu):
             self._begin(bodies=True)
             self.memory.act(torch.zeros_like(self.memory.action))
-            return self._finish(self._look())
+            return self._photograph(self._finish(self._look()))
 
     def step(self, action: Tensor) -> Step:
         """One control step with `action` [N, 12]: joint targets around the default pose."""
-        with self._alone():
-            return self._step(action)
+        with alone(self._on_cpu):
+            self._action.copy_(action.detach())
+            self._act()
+            self.engine.step(self._targets)
+            self._count += 1
+            step = self._react()
+            self._photograph(step.obs)
+            return step
 
-    def _step(self, action: Tensor) -> Step:
+    def _acting(self) -> None:
+        """What comes before the physics. This and `_reacting` are recorded on a GPU: all they read
+        and write from one step to the next stays in place."""
         self._fresh.copy_(self._ended)
         limit = self.cfg.action_clip
-        action = action.detach().clamp(-limit, limit).masked_fill_(self._fresh[:, None], 0)
+        action = self._action.clamp(-limit, limit).masked_fill_(self._fresh[:, None], 0)
         self._push()
         self.memory.act(action)
-        self.engine.step(self._pose + self.robot.action_scale * action)
-        self._count += 1
-        self._begin(bodies=self._bodies)
+        torch.add(self._pose, self.robot.action_scale * action, out=self._targets)
 
+    def _reacting(self) -> Step:
+        """What comes after it."""
+        self._begin(bodies=self._on_cpu)
         frame = self._look()
         verdict = self._judge(frame)
         valid = ~(self._fresh | frame.failed)
@@ -167,20 +196,6 @@ class ParkourEnv:
         obs = self._finish(frame)
         return Step(obs, reward, verdict.terminated, verdict.truncated, valid, info)
 
-    @contextmanager
-    def _alone(self) -> Iterator[None]:
-        """The CPU engine has threads of its own. Torch's would wait for work in a loop beside them,
-        which costs more than they do for tensors this small."""
-        threads = torch.get_num_threads()
-        if not self._may_ask or threads == 1:
-            yield
-            return
-        torch.set_num_threads(1)
-        try:
-            yield
-        finally:
-            torch.set_num_threads(threads)
-
     # --- its parts ------------------------------------------------------------------------------
     def _begin(self, bodies: bool) -> None:
         """Fresh worlds get a course, a robot of their own, a start and a command."""
@@ -188,19 +203,12 @@ class ParkourEnv:
         if self.nobody(mask):
             return
         self.engine.assign(mask, self._choose(mask))
-        self._find_goals()
+        self._ground.find(self.engine.course_id)
         if self._varies:
             given = self.chance.draw(self.cfg.random.ranges, self.robot)
             self.engine.randomise(mask, given, bodies=bodies)
-        ground_z = self._start_z.index_select(0, self.engine.course_id)
-        self.engine.reset(mask, self.starts.draw(ground_z))
+        self.engine.reset(mask, self.starts.draw(self._ground.start_z))
         self._instruct(mask)
-
-    def _find_goals(self) -> None:
-        """Those of the courses the worlds have now."""
-        for name, mine in vars(self.goals).items():
-            every = getattr(self._bank_goals, name)
-            torch.index_select(every, 0, self.engine.course_id, out=mine)
 
     def _choose(self, mask: Tensor) -> Tensor:
         """A course for each world [N] long; those in `mask` take it."""
@@ -215,7 +223,7 @@ class ParkourEnv:
     def _push(self) -> None:
         if not self._push_share:
             return
-        mask = (self.chance.uniform() < self._push_share) & ~self._ended
+        mask = (self.chance.uniform() < self._push_share) & ~self._fresh
         if not self.nobody(mask):
             self.engine.push(mask, *self.chance.push(self.cfg.random.ranges))
 
@@ -251,15 +259,13 @@ class ParkourEnv:
             self._ended.masked_fill_(fresh, False)
         self.commands.advance(frame.heading_rad, self.curriculum.progress)
         drawn = self.engine.drawn
-        obs = self.observations(frame, self.commands.value, self.heights, drawn, fresh)
-        if self.camera is not None:
-            self._photograph(self.camera, fresh)
-            obs["depth_clean"], obs["depth_noisy"] = self.camera.frames
-        return obs
+        return self.observations(frame, self.commands.value, self.heights, drawn, fresh)
 
-    def _photograph(self, camera: DepthCamera, fresh: Tensor) -> None:
-        """Images every k steps; a world that has just begun gets its first at once."""
-        state = self.engine.state
+    def _photograph(self, obs: dict[str, Tensor]) -> dict[str, Tensor]:
+        """`obs` with images, new every k steps; a fresh world gets its first at once."""
+        camera, state, fresh = self.camera, self.engine.state, self._fresh
+        if camera is None:
+            return obs
         camera.track(state.base_pos, state.base_quat)
         if not self.nobody(fresh):
             camera.reset(fresh, state.base_pos, state.base_quat)
@@ -267,6 +273,8 @@ class ParkourEnv:
             camera.capture(self.engine.boxes)
         elif not self.nobody(fresh):
             camera.capture(self.engine.boxes, fresh)
+        obs["depth_clean"], obs["depth_noisy"] = camera.frames
+        return obs
 
     # --- figures and checkpoints ----------------------------------------------------------------
     def metrics(self) -> dict[str, float]:
@@ -297,7 +305,7 @@ class ParkourEnv:
         """Exactly the worlds that gave these, their config and seed being the same."""
         put_back(self._live(), tensors)
         self.engine.restore(under("engine/", tensors))
-        self._find_goals()
+        self._ground.find(self.engine.course_id)
         if self.camera is not None:
             self.camera.restore(under("camera/", tensors), self.engine.boxes)
         self.chance.generator.set_state(tensors["generator"].cpu())

@@ -45,6 +45,7 @@ class Trials(ParkourEnv):
         engine: Engine = "cpu",
         device: str = "cpu",
         seed: int = 0,
+        capture: bool = True,
     ) -> None:
         """`command`: forward m/s, left m/s, heading to hold in rad."""
         if not courses or each < 1:
@@ -56,7 +57,7 @@ class Trials(ParkourEnv):
         self._course = torch.arange(len(courses)).repeat_interleave(each)
         self._command = command
         cfg = replace(cfg, ends=replace(cfg.ends, episode_s=time_s))
-        self._setup(cfg, bank, index[self._course], engine, device, seed)
+        self._setup(cfg, bank, index[self._course], engine, device, seed, capture)
         self._course = self._course.to(self.device)
         self._idle = torch.zeros_like(self._everyone)
         self._reason = torch.zeros(self.n, dtype=torch.long, device=self.device)

@@ -23,7 +23,7 @@ class ParkourCfg(TrainCfg):
     policy: PolicyCfg = field(default_factory=PolicyCfg)
     ppo: PPOCfg = field(default_factory=PPOCfg)
     capture: bool = True
-    """On a GPU, record inference and gradient steps and replay them."""
+    """On a GPU, record environment, inference and gradient steps and replay them."""
     tf32: bool = True
     """On a GPU, multiply matrices in TF32."""
 
@@ -34,7 +34,14 @@ class ParkourCfg(TrainCfg):
         engine = self.engine
         if engine == "auto":
             engine = "gpu" if device.startswith("cuda") else "cpu"
-        return ParkourEnv(self.env, self.worlds, engine=engine, device=device, seed=self.seed)
+        return ParkourEnv(
+            self.env,
+            self.worlds,
+            engine=engine,
+            device=device,
+            seed=self.seed,
+            capture=self.capture,
+        )
 
     def trainer(self, env: ParkourEnv) -> Trainer:
         return Trainer(self.learning, env)

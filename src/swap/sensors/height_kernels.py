@@ -49,6 +49,31 @@ def place(
     frames[n, s] = f
 
 
+@wp.func
+def height(
+    n: int,
+    x: float,
+    y: float,
+    z: float,
+    clip: float,
+    boxes: int,
+    frames: wp.array2d[BoxFrame],
+) -> float:
+    """The highest surface at (x, y) of world n's level frame, above z and within the clip."""
+    top = z - clip
+    for s in range(boxes):
+        b = frames[n, s].bounds
+        if frames[n, s].reach > top and x >= b[0] and x <= b[1] and y >= b[2] and y <= b[3]:
+            origin = frames[n, s].origin + (frames[n, s].ahead * x + frames[n, s].left * y)
+            hit = cube_interval(origin, frames[n, s].up)
+            if hit[0] <= hit[1]:
+                top = wp.max(top, hit[1])
+    value = -clip
+    if top - z > value:  # also false for a foot that is not finite
+        value = wp.min(top - z, clip)
+    return value
+
+
 @wp.kernel
 def measure(
     base_pos: wp.array[wp.vec3],
@@ -59,24 +84,18 @@ def measure(
     clip: wp.array[float],
     count: wp.array[wp.int32],
     frames: wp.array2d[BoxFrame],
+    threads: int,
     out: wp.array2d[float],
 ) -> None:
-    n, i = wp.tid()
-    centre = wp.vec3()
-    if foot[i] >= 0:
-        turn = heading(base_quat[n])
-        centre = wp.transpose(turn) * (foot_pos[n, foot[i]] - base_pos[n])
-    x = centre[0] + point[i][0]
-    y = centre[1] + point[i][1]
-    top = centre[2] - clip[i]
-    for s in range(wp.min(count[n], frames.shape[1])):
-        b = frames[n, s].bounds
-        if frames[n, s].reach > top and x >= b[0] and x <= b[1] and y >= b[2] and y <= b[3]:
-            origin = frames[n, s].origin + (frames[n, s].ahead * x + frames[n, s].left * y)
-            hit = cube_interval(origin, frames[n, s].up)
-            if hit[0] <= hit[1]:
-                top = wp.max(top, hit[1])
-    value = -clip[i]
-    if top - centre[2] > value:  # also false for a foot that is not finite
-        value = wp.min(top - centre[2], clip[i])
-    out[n, i] = value
+    """Thread (world, k) of `threads` a world: every so many points, from the k-th on. A GPU takes a
+    thread a point, a CPU one a world, which finds but once what its points share."""
+    n, first = wp.tid()
+    turn = wp.transpose(heading(base_quat[n]))
+    boxes = wp.min(count[n], frames.shape[1])
+    for i in range(first, out.shape[1], threads):
+        centre = wp.vec3()
+        if foot[i] >= 0:
+            centre = turn * (foot_pos[n, foot[i]] - base_pos[n])
+        x = centre[0] + point[i][0]
+        y = centre[1] + point[i][1]
+        out[n, i] = height(n, x, y, centre[2], clip[i], boxes, frames)

@@ -112,10 +112,7 @@ class HeightMaps:
         ]
         out = view("out", self.out, self.out.shape)
         launch(place, (n, self.slots), [*base, *world, self._frames], self.device)
-        launch(
-            measure,
-            (n, points),
-            [*base, feet, *grid, world[-1], self._frames, out],
-            self.device,
-        )
+        threads = 1 if self.device.type == "cpu" else points
+        inputs = [*base, feet, *grid, world[-1], self._frames, threads, out]
+        launch(measure, (n, threads), inputs, self.device)
         return self

@@ -12,6 +12,7 @@ import warp as wp
 from torch import Tensor
 
 from swap.errors import UserError
+from swap.sim.graph import warp_stream
 from swap.sim.wake import wake
 
 MODULE_OPTIONS = {
@@ -66,18 +67,6 @@ def same_device(a: torch.device, b: torch.device) -> bool:
 def launch(kernel: wp.Kernel, dim: Sequence[int], inputs: Sequence[Any], device: Any) -> None:
     """Run a kernel in order with torch's own work: on CUDA, on torch's current stream."""
     if device.type == "cuda":
-        wp.launch(kernel, dim=dim, inputs=inputs, stream=_stream(device))
+        wp.launch(kernel, dim=dim, inputs=inputs, stream=warp_stream(device))
     else:
         wp.launch(kernel, dim=dim, inputs=inputs, device="cpu")
-
-
-_streams: dict[tuple[int, int], wp.Stream] = {}
-
-
-def _stream(device: torch.device) -> wp.Stream:
-    """Torch's current stream as Warp knows it. Kept: registering one costs more than a launch."""
-    stream = torch.cuda.current_stream(device)
-    key = (stream.device.index, stream.cuda_stream)
-    if key not in _streams:
-        _streams[key] = wp.stream_from_torch(stream)
-    return _streams[key]

@@ -17,7 +17,7 @@ from swap.courses.course import SLOTS, Course, stack
 from swap.errors import UserError
 from swap.kept import named
 from swap.robots import Robot
-from swap.robots.kinematics import leg_points_in_world
+from swap.robots.kinematics import LegPoints
 from swap.robots.mjcf import build_spec, force_groups
 from swap.sim.engine import (
     SPEED_LIMIT,
@@ -74,12 +74,13 @@ class CpuEngine:
         # Boxes turn freely; without this MuJoCo would skip the rotation of those that did not.
         self._field["geom_sameframe"][:, :slots] = mujoco.mjtSameFrame.mjSAMEFRAME_NONE.value
         self._qpos, self._qvel = self._batch.bind("qpos"), self._batch.bind("qvel")
-        self._sensors = self._batch.bind("sensordata")
+        self._sensors, self._warned = self._batch.bind("sensordata"), self._batch.warning
+        self._points = LegPoints(robot)
         self._peak = np.array([joint.motor.torque for joint in robot.joints])
         self._no_load = np.array([joint.motor.speed for joint in robot.joints])
         self._pose = np.array(robot.default_pose, np.float32).astype(float)  # as targets come
         self._last = np.tile(self._pose, (n, 1))  # targets of the step before
-        self._seen = self._batch.warning[:, FULL, 1].sum(1)
+        self._seen = self._full()
         self._nonfinite, self._overflow = np.zeros(n, int), np.zeros(n, int)
         self.course_id = torch.zeros(n, dtype=torch.int32)
         self.boxes = stack([self._courses[0]] * n, slots)
@@ -107,7 +108,7 @@ class CpuEngine:
         self._field["geom_quat"][rows, :slots] = quat / np.linalg.norm(quat, axis=-1)[..., None]
         self._field["geom_size"][rows, :slots] = self.boxes.half.numpy()[rows]
         self._batch.bind("qacc_warmstart")[rows] = 0
-        self._write_contacts(rows)
+        self._write_grip(rows)
         self._settle(rows)
 
     def replace(self, ids: Sequence[int], courses: Sequence[Course]) -> None:
@@ -118,12 +119,9 @@ class CpuEngine:
             getattr(self._bank, name)[index] = getattr(new, name)
         self._ground[index] = torch.tensor([c.start_z for c in courses], dtype=torch.float32)
 
-    def _write_contacts(self, rows: np.ndarray) -> None:
-        slots = self.boxes.slots
+    def _write_grip(self, rows: np.ndarray) -> None:
         mu = contact_friction(self.drawn.friction, self.boxes.friction)
-        self._field["geom_friction"][rows, :slots, 0] = mu.numpy()[rows, None]
-        solref = contact_solref(self.drawn.restitution)
-        self._field["geom_solref"][rows, :slots] = solref.numpy()[rows, None]
+        self._field["geom_friction"][rows, : self.boxes.slots, 0] = mu.numpy()[rows, None]
 
     def _settle(self, rows: np.ndarray) -> None:
         """Bring derived model fields up to date."""
@@ -166,7 +164,9 @@ class CpuEngine:
             if bodies or name not in BODY_PARTS:
                 mine[mask] = theirs[mask].to(mine.dtype)
         model, rows = self._model, mask.nonzero()[:, 0].numpy()
-        self._write_contacts(rows)
+        self._write_grip(rows)
+        solref = contact_solref(self.drawn.restitution)
+        self._field["geom_solref"][rows, : self.boxes.slots] = solref.numpy()[rows, None]
         if not bodies:
             return
         trunk = model.body_mass[1]
@@ -203,10 +203,11 @@ class CpuEngine:
 
     def _contain(self, targets: np.ndarray) -> None:
         """Put diverged worlds back to standing; their targets become the default pose."""
+        # A sum is finite only if all it adds up is, and no comparison holds for a NaN.
+        if np.abs(self._qvel).max() < SPEED_LIMIT and np.isfinite(self._qpos.sum() + targets.sum()):
+            return
         sound = np.isfinite(self._qpos).all(1) & (np.abs(self._qvel) < SPEED_LIMIT).all(1)
         sound &= np.isfinite(targets).all(1)
-        if sound.all():
-            return
         rows = np.flatnonzero(~sound)
         self._place(rows, standing(self.robot, self._ground[self.course_id.long()]))
         targets[rows] = self._pose
@@ -214,11 +215,17 @@ class CpuEngine:
         self._nonfinite[rows] += 1
 
     def _count_overflow(self) -> None:
-        full = self._batch.warning[:, FULL, 1].sum(1)
+        full = self._full()
+        if (full == self._seen).all():
+            return
         rows = np.flatnonzero(full != self._seen)
         self._seen = full
         self._overflow[rows] += 1
         self.state.failed[rows] = True
+
+    def _full(self) -> np.ndarray:
+        """How often contacts or their rows did not fit, [N]."""
+        return self._warned[:, FULL[0], 1] + self._warned[:, FULL[1], 1]
 
     def _forces(self) -> np.ndarray:
         """On the robot; MuJoCo's sensors report what it exerts on the boxes."""
@@ -234,9 +241,7 @@ class CpuEngine:
         s.joint_vel.copy_(qvel[:, 6:])
         s.torque.copy_(torch.from_numpy(self._batch.bind("ctrl")))
         s.time.copy_(torch.from_numpy(self._batch.bind("time")))
-        points = leg_points_in_world(
-            self.robot, self._qpos[:, :3], self._qpos[:, 3:7], self._qpos[:, 7:]
-        )
+        points = self._points.in_world(self._qpos[:, :3], self._qpos[:, 3:7], self._qpos[:, 7:])
         s.leg_pos.copy_(torch.from_numpy(points))
 
     def report(self) -> Report:

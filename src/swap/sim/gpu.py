@@ -188,8 +188,8 @@ class GpuEngine:
         with self._recorder.scope():
             dim = (self.n, self.boxes.slots)
             wp.launch(kernels.assign_boxes, dim=dim, inputs=chosen + self._assign_args)
-        self._write_contacts()
-        ground = self._ground[self.course_id.long()]
+        self._write_grip()
+        ground = self._ground.index_select(0, self.course_id)
         torch.add(ground, self.robot.stance, out=self._safe_qpos[:, 2])
 
     def replace(self, ids: Sequence[int], courses: Sequence[Course]) -> None:
@@ -201,11 +201,9 @@ class GpuEngine:
             getattr(self._bank, name)[index] = getattr(new, name)
         self._ground[index] = self._floats([course.start_z for course in courses])
 
-    def _write_contacts(self) -> None:
+    def _write_grip(self) -> None:
         mu = contact_friction(self.drawn.friction, self.boxes.friction)
         self._friction.copy_(mu[:, None].expand_as(self._friction))
-        solref = contact_solref(self.drawn.restitution)
-        self._solref.copy_(solref[:, None].expand_as(self._solref))
 
     # --- state ----------------------------------------------------------------------------------
     def reset(self, mask: Tensor, start: Start | None = None) -> None:
@@ -241,7 +239,9 @@ class GpuEngine:
                 torch.where(rows, theirs.to(mine.dtype), mine, out=mine)
         torch.mul(self.drawn.kp, self.robot.kp, out=self._kp)
         torch.mul(self.drawn.kd, self.robot.kd, out=self._kd)
-        self._write_contacts()
+        self._write_grip()
+        solref = contact_solref(self.drawn.restitution)
+        self._solref.copy_(solref[:, None].expand_as(self._solref))
         if bodies:
             self._write_bodies()
 

@@ -10,6 +10,18 @@ import warp as wp
 
 from swap.sim.wake import patience, wake
 
+_streams: dict[tuple[int, int], wp.Stream] = {}
+
+
+def warp_stream(device: torch.device) -> wp.Stream:
+    """Torch's current stream as Warp knows it. Kept: registering one costs more than a launch, and
+    must not happen while it records."""
+    stream = torch.cuda.current_stream(device)
+    key = (stream.device.index, stream.cuda_stream)
+    if key not in _streams:
+        _streams[key] = wp.stream_from_torch(stream)
+    return _streams[key]
+
 
 class Recorder:
     """Runs Warp launches on torch's current stream, and records them into a graph."""
@@ -27,7 +39,7 @@ class Recorder:
             if not self._device.is_cuda:
                 yield None
                 return
-            stream = wp.stream_from_torch(torch.cuda.current_stream(self._torch_device))
+            stream = warp_stream(self._torch_device)
             with wp.ScopedStream(stream, sync_enter=False):  # torch's order is the order
                 yield stream
 

@@ -26,8 +26,9 @@ def motor_torque(
 ) -> Array:
     """The formula in numpy or torch, any matching shapes."""
     wish = strength * (kp * (target - pos) - kd * vel)
-    upper = peak * (1 - vel / no_load).clip(0, 1)
-    lower = -peak * (1 + vel / no_load).clip(0, 1)
+    share = vel / no_load
+    upper = peak * (1 - share).clip(0, 1)
+    lower = -peak * (1 + share).clip(0, 1)
     return wish.clip(lower, upper)
 
 

@@ -133,7 +133,7 @@ def draw_push(ranges: Ranges, n: int, generator: torch.Generator) -> tuple[Tenso
     """Velocity kicks for `Engine.push`: linear [N, 3] in the world, angular [N, 3] in the body."""
     kick = 2 * torch.rand(n, 6, generator=generator, device=generator.device) - 1
     linear = kick[:, :3] * ranges.push
-    linear[:, 2] = 0
+    linear[:, 2].zero_()
     return linear, kick[:, 3:] * ranges.push_turn
 
 

@@ -1,0 +1,166 @@
+"""Recorded steps on a real GPU; skipped without one. What they must obey is tested everywhere."""
+
+import numpy as np
+import pytest
+import torch
+
+from swap.courses import make
+from swap.env import CommandCfg, EndCfg, EnvCfg, ParkourEnv, RandomCfg
+
+pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA GPU")
+
+N = 64
+CFG = EnvCfg(  # pushes and new commands all the time
+    families=(("flat", 1.0), ("box", 1.0), ("stairs", 1.0)),
+    levels=4,
+    variants=2,
+    ends=EndCfg(episode_s=0.5),
+    commands=CommandCfg(resample_s=0.2),
+    random=RandomCfg(push_every_s=0.3),
+)
+ON = {"engine": "gpu", "device": "cuda", "seed": 1}
+
+
+def actions(steps: int, n: int = N):
+    generator = torch.Generator("cuda").manual_seed(7)
+    for _ in range(steps):
+        yield 0.5 * torch.randn(n, 12, generator=generator, device="cuda")
+
+
+def unphysical(env) -> None:
+    """In place of the physics, whose sums of contacts differ from run to run, arithmetic that does
+    not. Some trunks hit the ground."""
+    state = env.engine.state
+
+    def step(targets):
+        state.joint_vel.copy_((targets - state.joint_pos) * 5)
+        state.joint_pos.copy_(targets)
+        state.torque.copy_(targets * 30)
+        state.base_pos[:, 0] += 0.02 * (1 + targets[:, 0])
+        state.base_lin_vel[:, 0] = 1 + targets[:, 0]
+        state.force.copy_(targets[:, :1, None].expand_as(state.force).abs() * 80)
+        state.force[:, 4:].mul_((targets[:, 3, None, None] > 0.9) * 40)
+        state.time.add_(0.02)
+
+    env.engine.step = step
+
+
+def stagger(env) -> None:
+    """Ends come at different times."""
+    env.memory.steps.copy_(torch.arange(env.n, device="cuda") % 20)
+
+
+def equal(a, b) -> None:
+    assert a.obs.keys() == b.obs.keys()
+    for name, x in a.obs.items():
+        assert torch.equal(x, b.obs[name]), name
+    for name in ("reward", "terminated", "truncated", "valid"):
+        assert torch.equal(getattr(a, name), getattr(b, name)), name
+    for name, x in a.info.items():
+        assert torch.equal(x, b.info[name]), name
+
+
+def test_recorded_steps_are_the_steps():
+    recorded, called = (ParkourEnv(CFG, N, capture=capture, **ON) for capture in (True, False))
+    for env in (recorded, called):
+        env.reset()
+        unphysical(env)
+        stagger(env)
+    ends, rewards = 0, 0.0
+    for action in actions(60):
+        a, b = recorded.step(action), called.step(action)
+        equal(a, b)
+        ends += int((a.terminated | a.truncated).sum())
+        rewards += float(a.reward.sum())
+    assert recorded._react._graph is not None
+    assert recorded._act._graph is not None
+    assert called._react._graph is None
+    assert ends > N
+    assert rewards > 0
+    ours, theirs = recorded.tensors(), called.tensors()
+    for name, x in ours.items():
+        if not name.startswith("tally/"):  # matrix products may choose another order
+            assert torch.equal(x, theirs[name]), name
+    a, b = recorded.metrics(), called.metrics()
+    assert a.keys() == b.keys()
+    for name, x in a.items():
+        assert x == pytest.approx(b[name], rel=1e-3, abs=1e-6), name
+    # A reset in between is no part of the recording, and does not disturb it.
+    for env in (recorded, called):
+        env.reset()
+    for action in actions(10):
+        equal(recorded.step(action), called.step(action))
+
+
+def test_with_the_physics_in_every_step_is_close():
+    """The worlds are made equal again before each step: contacts soon tell any two apart."""
+    recorded, called = (ParkourEnv(CFG, N, capture=capture, **ON) for capture in (True, False))
+    for env in (recorded, called):
+        env.reset()
+    stagger(recorded)
+    same = total = 0
+    for action in actions(40):
+        called.restore(recorded.tensors(), recorded.numbers())
+        a, b = recorded.step(action), called.step(action)
+        close = torch.stack(
+            [
+                (a.obs[name] - b.obs[name]).abs().amax(1) < 1e-2
+                for name in ("history", "privileged", "command")
+            ]
+        ).all(0)
+        close &= (a.reward - b.reward).abs() < 1e-3
+        close &= a.info["reason"] == b.info["reason"]
+        same, total = same + int(close.sum()), total + N
+        assert torch.equal(recorded.curriculum.level[close], called.curriculum.level[close])
+        luck = (env.chance.generator.get_state() for env in (recorded, called))
+        assert torch.equal(*luck)
+    assert same > 0.97 * total
+
+
+def test_a_recording_survives_a_resume():
+    first, second = (ParkourEnv(CFG, N, **ON) for _ in range(2))
+    for env in (first, second):
+        env.reset()
+        unphysical(env)
+    for action in actions(12):
+        first.step(action)
+    for action in actions(6):
+        second.step(-action)
+    assert second._react._graph is not None
+    saved = {name: x.cpu().clone() for name, x in first.tensors().items()}
+    second.restore(saved, first.numbers())
+    for action in actions(30):
+        equal(first.step(action), second.step(action))
+
+
+def test_trials_are_recorded_too():
+    courses = [make(name, 0.3, np.random.default_rng(0)) for name in ("flat", "box", "gap")]
+    recorded, called = (
+        ParkourEnv.trials(CFG, courses, each=8, time_s=0.6, capture=capture, **ON)
+        for capture in (True, False)
+    )
+    for env in (recorded, called):
+        env.reset()
+        unphysical(env)
+    for action in actions(40, n=24):
+        equal(recorded.step(action), called.step(action))
+    assert recorded.finished
+    for name, x in vars(recorded.outcome()).items():
+        assert torch.equal(x, getattr(called.outcome(), name)), name
+
+
+@pytest.mark.filterwarnings("ignore:Synchronization debug mode")  # torch: it may miss some
+@pytest.mark.parametrize("capture", [True, False])
+def test_nothing_waits_for_the_device(capture):
+    env = ParkourEnv(EnvCfg(levels=2, variants=1, camera=True), N, capture=capture, **ON)
+    env.reset()
+    for action in actions(6):
+        env.step(action)
+    given = list(actions(12))
+    torch.cuda.set_sync_debug_mode("error")
+    try:
+        for action in given:
+            env.step(action)
+    finally:
+        torch.cuda.set_sync_debug_mode("default")
+    assert torch.isfinite(env.step(given[0]).reward).all()

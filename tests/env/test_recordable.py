@@ -1,0 +1,104 @@
+"""What a GPU records, looked at on the CPU: every time the same operations on the same memory."""
+
+import numpy as np
+import pytest
+import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves
+
+from swap.courses import make
+from swap.env import CommandCfg, EndCfg, EnvCfg, ParkourEnv, RandomCfg
+
+CFG = EnvCfg(  # ends, pushes and new commands all the time
+    families=(("flat", 1.0), ("box", 1.0)),
+    levels=3,
+    variants=2,
+    ends=EndCfg(episode_s=0.1),
+    commands=CommandCfg(resample_s=0.06),
+    random=RandomCfg(push_every_s=0.1),
+)
+
+
+class Tape(TorchDispatchMode):
+    """Notes every operation, the memory it takes from outside, and whose chance it uses."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.notes: list[tuple] = []
+        self.strange: list[str] = []  # chance that is nobody's
+        self._made: set[int] = set()  # since the tape began
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        given = tree_leaves((args, kwargs or {}))
+        made = func(*args, **(kwargs or {}))
+        tensors = [x for x in given if isinstance(x, torch.Tensor)]
+        outside = [x for x in tensors if x.untyped_storage().data_ptr() not in self._made]
+        self.notes.append((str(func), [(x.data_ptr(), x.shape, x.stride()) for x in outside]))
+        if "rand" in str(func) and not any(isinstance(x, torch.Generator) for x in given):
+            self.strange.append(str(func))
+        old = {x.untyped_storage().data_ptr() for x in outside}
+        new = [x for x in tree_leaves(made) if isinstance(x, torch.Tensor)]
+        self._made |= {x.untyped_storage().data_ptr() for x in new} - old
+        return made
+
+
+def training() -> ParkourEnv:
+    return ParkourEnv(CFG, 5, engine="gpu", device="cpu")
+
+
+def trials() -> ParkourEnv:
+    courses = [make(name, 0.2, np.random.default_rng(0)) for name in ("flat", "box")]
+    return ParkourEnv.trials(CFG, courses, each=2, time_s=0.1, engine="gpu", device="cpu")
+
+
+@pytest.mark.parametrize("make_env", [training, trials])
+def test_a_step_does_the_same_whatever_happens_in_it(make_env):
+    env, tapes = make_env(), ([], [])
+    generator, ended = torch.Generator().manual_seed(0), set()
+    env.reset()
+    for work, mine in zip((env._act, env._react), tapes, strict=True):
+
+        def noted(call=work.work, mine=mine):
+            with Tape() as tape:
+                result = call()
+            mine.append(tape)
+            return result
+
+        work.work = noted
+    for _ in range(12):
+        step = env.step(torch.randn(env.n, 12, generator=generator))
+        ended.add(bool((step.terminated | step.truncated).any()))
+    assert ended == {False, True}
+    for mine in tapes:
+        assert len(mine) == 12
+        assert len(mine[0].notes) > 5
+        for tape in mine[1:]:
+            assert tape.notes == mine[0].notes
+            assert tape.strange == []
+
+
+def test_a_state_that_moves_is_noticed():
+    env = training()
+    env.reset()
+    notes = []
+    for _ in range(2):
+        with Tape() as tape:
+            env._react.work()
+        notes.append(tape.notes)
+        env.memory.best_x = env.memory.best_x.clone()
+    assert notes[0] != notes[1]
+
+
+def test_all_that_lasts_stays_in_place():
+    env = training()
+    env.reset()
+
+    def places() -> dict[str, int]:
+        return {name: x.data_ptr() for name, x in env.tensors().items() if name != "generator"}
+
+    before = places()
+    for _ in range(12):
+        env.step(torch.zeros(env.n, 12))
+    env.restore(env.tensors(), env.numbers())
+    env.reset()
+    assert places() == before
