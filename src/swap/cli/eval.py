@@ -30,17 +30,23 @@ class Args:
     """cpu, cuda, or auto."""
     json: Path | None = None
     """Also write the figures to this file."""
+    plot: Path | None = None
+    """Also draw them, .png or .svg; of a run folder by default beside --json, or in the folder."""
 
 
 def run(args: Args) -> int:
-    writable(args.json)
+    plot = picture(args)
+    for path in (args.json, plot):
+        writable(path)
     if args.points < 1:
         raise UserError(f"--points {args.points} measures nothing; use 1 or more")
     device = chosen(args.device)
     from swap.courses import FAMILIES
+    from swap.evaluate.figures import drawable, success_figure, write
     from swap.evaluate.success import measure, points
     from swap.evaluate.trained import trained
 
+    drawable(plot)
     robot = trained(args.run)
     families = args.family or tuple(name for name, _ in robot.cfg.env.families)
     for name in families:
@@ -60,4 +66,13 @@ def run(args: Args) -> int:
     title = f"{robot.name}, iteration {robot.iteration}: success at {args.speed:g} m/s"
     note = "low, high: 95 % interval (Wilson). stalled: share that made no headway for 2 s."
     show(Report(title, rows, [note]), args.json)
+    if plot is not None:
+        write(success_figure({robot.name: rows}, list(dict.fromkeys(families)), title), plot)
+        print(f"figure: {plot}")
     return 0
+
+
+def picture(args: Args) -> Path | None:
+    if args.plot is not None or not args.run.is_dir():
+        return args.plot
+    return (args.json or args.run / "eval.json").with_suffix(".png")

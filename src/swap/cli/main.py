@@ -26,6 +26,7 @@ COMMANDS = {
     "rewards": "every term of the reward: equation, origin, weights",
     "train": "train a preset: progress, checkpoints, metrics; Ctrl-C saves, --resume goes on",
     "eval": "how often a trained robot succeeds, by obstacle and size",
+    "curves": "runs side by side: how they learned, or what swap eval measured, and a figure",
     "play": "film a trained robot on a course",
     "keep": "a trained policy as one small file with a card",
     "check nn": "mirror every network layer and report the error, which must be exactly zero",
