@@ -26,6 +26,8 @@ class Args:
     """Commanded forward speed, m/s."""
     seed: int = 1
     """Of courses, starts and noise."""
+    blind: bool = False
+    """Blank the camera (nothing seen, the farthest in every pixel): what are eyes worth?"""
     device: str = "auto"
     """cpu, cuda, or auto."""
     json: Path | None = None
@@ -61,11 +63,16 @@ def run(args: Args) -> int:
             speed_mps=args.speed,
             device=device,
             seed=args.seed,
+            blind=args.blind,
         )
     )
     title = f"{robot.name}, iteration {robot.iteration}: success at {args.speed:g} m/s"
-    note = "low, high: 95 % interval (Wilson). stalled: share that made no headway for 2 s."
-    show(Report(title, rows, [note]), args.json)
+    notes = ["low, high: 95 % interval (Wilson). stalled: share that made no headway for 2 s."]
+    if args.blind:
+        title += ", blind"
+        notes.append("blind: the camera was blanked, the farthest in every pixel.")
+    facts = {"speed_mps": args.speed, "seed": args.seed, "blind": args.blind}
+    show(Report(title, rows, notes, facts), args.json)
     if plot is not None:
         write(success_figure({robot.name: rows}, list(dict.fromkeys(families)), title), plot)
         print(f"figure: {plot}")
