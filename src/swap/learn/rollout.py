@@ -21,6 +21,11 @@ class Batch(NamedTuple):
     returns: Tensor  # [M]
     weight: Tensor  # [M]: 1, or 0 for a step that is not valid
 
+    @property
+    def share(self) -> Tensor:
+        """[M]: what each sample counts in a mean over the valid ones."""
+        return self.weight / self.weight.sum().clamp(min=1)
+
 
 class Rollout:
     """[T, N, ...] of everything an update reads, written step by step."""
@@ -33,12 +38,19 @@ class Rollout:
         action: int,
         orbits: int,
         device: torch.device,
+        *,
+        mirrored: bool = False,
     ) -> None:
+        """`mirrored`: keep what is read in the mirror, too."""
+
         def make(*shape: int, dtype: torch.dtype = torch.float32) -> Tensor:
             return torch.zeros(shape, dtype=dtype, device=device)
 
         self.steps, self.n = steps, n
         self.inputs = Inputs(*(make(steps, n, width) for width in widths))
+        self.mirrored: tuple[Tensor, ...] = ()
+        if mirrored:
+            self.mirrored = Inputs(*(make(steps, n, width) for width in widths))
         self.action, self.mean = make(steps, n, action), make(steps, n, action)
         self.std = make(orbits)
         """The std of all these actions, one for each orbit: it does not depend on the state."""
