@@ -56,16 +56,17 @@ class MirroredPPO(PPO):
         self.reflect = Reflect(self.policy.action, self.rows.device)
 
     def mirrored(self, batch: Batch) -> Batch:
-        """The mirror images of the samples in `rows`, which are `batch`.
+        """The mirror images of these samples.
 
         They count as what they are mirror images of. That includes the density of the action: a
         robot in the mirror drew it from the mirrored policy, whose density of F a at F o is that
         of a at o.
         """
-        actor, critic = (x.flatten(0, 1).index_select(0, self.rows) for x in self.rollout.mirrored)
+        assert batch.mirrored_actor is not None
+        assert batch.mirrored_critic is not None
         return batch._replace(
-            actor=actor,
-            critic=critic,
+            actor=batch.mirrored_actor,
+            critic=batch.mirrored_critic,
             action=self.reflect(batch.action),
             mean=self.reflect(batch.mean),
         )

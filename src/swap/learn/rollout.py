@@ -20,6 +20,8 @@ class Batch(NamedTuple):
     advantage: Tensor  # [M]
     returns: Tensor  # [M]
     weight: Tensor  # [M]: 1, or 0 for a step that is not valid
+    mirrored_actor: Tensor | None = None  # [M, d_actor]: what is read in the mirror, if kept
+    mirrored_critic: Tensor | None = None  # [M, d_critic]
 
     @property
     def share(self) -> Tensor:
@@ -68,6 +70,6 @@ class Rollout:
         """Rows [M] of the steps and worlds laid end to end."""
         several = (
             *(*self.inputs, self.action, self.mean, self.log_prob),
-            *(self.value[:-1], self.advantage, self.returns, self.weight),
+            *(self.value[:-1], self.advantage, self.returns, self.weight, *self.mirrored),
         )
         return Batch(*(x.flatten(0, 1).index_select(0, rows) for x in several))
