@@ -5,19 +5,26 @@ from dataclasses import replace
 import pytest
 import torch
 
-from swap.learn import Trainer
+import toy_model
+from swap.learn import ModelCfg, Replay, SymmetryCfg, Trainer
+from swap.learn.eyes import READS, Eyes
+from swap.learn.mirrored import AugmentedModelLearner
+from swap.learn.tally import Tally
 from toy_world import ACTION, Toy, small
 
 pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA GPU")
 
 
-def trainer(*, capture, mirrored=False, kind=Trainer, n=512, **ppo):
-    cfg = replace(small(**ppo), capture=capture)
+def trainer(*, capture, mirrored=False, kind=Trainer, n=512, told="none", **ppo):
+    cfg = replace(small(**ppo), capture=capture, symmetry=SymmetryCfg(told))
     return kind(cfg, Toy(n, device="cuda", mirrored=mirrored))
 
 
-def test_recordings_do_what_the_calls_do():
-    recorded, called = (trainer(capture=capture) for capture in (True, False))
+@pytest.mark.parametrize("told", ["none", "loss", "augment"])
+def test_recordings_do_what_the_calls_do(told):
+    recorded, called = (
+        trainer(capture=capture, told=told, equivariant=told == "none") for capture in (True, False)
+    )
     for _ in range(2):
         figures, theirs = recorded.iterate(), called.iterate()
     assert recorded.ppo.step.enabled
@@ -74,3 +81,42 @@ def test_the_mirror_is_exact_in_tf32_too():
         there.iterate()
     for a, b in zip(here.ppo.parameters, there.ppo.parameters, strict=True):
         assert torch.equal(a, b)
+
+
+def seeing(device, *, capture, n=16):
+    """Twelve ticks of a life that knows its mirror image, and six gradient steps on them."""
+    model = toy_model.build(equivariant=False, k=1).to(device)
+    g, chance = torch.Generator().manual_seed(0), torch.Generator(device).manual_seed(0)
+    place = torch.device(device)
+    replay = Replay(model, n, 12, place, twin=True)
+    widths = {"proprioception": 33, "body_heights": 286, "foot_heights": 100}
+
+    def noise():
+        return model.noise(n, like=torch.empty(0), generator=g).to(device)
+
+    eyes = Eyes(model, replay, widths, noise, place, capture=capture, twin=True)
+    for t in range(12):
+        obs = {
+            name: (
+                torch.randn(n, widths[name], generator=g)
+                if name in widths
+                else torch.rand(n, 16, 16, generator=g)
+            ).to(device)
+            for name in READS
+        }
+        eyes.look(obs, torch.full((n,), t == 0, device=device))
+        eyes.act(torch.randn(n, 12, generator=g).to(device))
+    cfg = ModelCfg(net=model.cfg, batch=4, ticks=5, memory=12, warm_up=1, updates=6)
+    learner = AugmentedModelLearner(cfg, model, replay, Tally(place), capture=capture)
+    learner.update(chance)
+    return eyes.latents, learner
+
+
+def test_the_twin_and_mirrored_sequences_are_recorded():
+    latents, recorded = seeing("cuda", capture=True)
+    theirs, called = seeing("cuda", capture=False)
+    assert recorded.step._graph is not None
+    for name, h in latents.items():
+        assert torch.allclose(h, theirs[name], atol=1e-3), name
+    for ours, p in zip(recorded.parameters, called.parameters, strict=True):
+        assert torch.allclose(ours, p, atol=1e-3)

@@ -24,6 +24,7 @@ COMMANDS = {
     "courses": "the obstacle families, as a table or as a gallery of pictures",
     "motions": "the reference gaits of a robot, as a table, played in physics, or drawn",
     "rewards": "every term of the reward: equation, origin, weights",
+    "arms": "the arms of the ablation: what each constrains, and how large its networks are",
     "train": "train a preset: progress, checkpoints, metrics; Ctrl-C saves, --resume goes on",
     "eval": "how often a trained robot succeeds, by obstacle and size",
     "curves": "runs side by side: how they learned, or what swap eval measured, and a figure",

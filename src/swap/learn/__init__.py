@@ -1,11 +1,12 @@
 """Experience in, a better policy out. Read in this order:
 
-world -> rollout -> gae -> ppo -> replay -> model -> eyes -> ring -> amp -> style -> collect ->
-trainer (tally, stopwatch below them)
+world -> rollout -> gae -> ppo -> replay -> model -> twin -> eyes -> ring -> amp -> style -> collect
+-> mirrored -> trainer (tally, stopwatch below them)
 """
 
 from swap.learn.amp import AMP, AMPCfg
 from swap.learn.gae import gae
+from swap.learn.mirrored import SymmetryCfg
 from swap.learn.model import ModelCfg, ModelLearner
 from swap.learn.ppo import PPO, PPOCfg
 from swap.learn.replay import Replay
@@ -22,6 +23,7 @@ __all__ = [
     "PPOCfg",
     "Replay",
     "Rollout",
+    "SymmetryCfg",
     "Trainer",
     "TrainerCfg",
     "World",

@@ -182,10 +182,14 @@ class AMP:
             self.ours.copy_(self.ring.pick(chance))
             self.step()
 
-    def _step(self) -> None:
-        """One gradient step on `theirs` of the expert and `ours` of the ring."""
+    def _samples(self) -> tuple[Tensor, Tensor]:
+        """`theirs` of the expert and `ours` of the ring, [B, 2 d] each."""
         expert = self.expert.index_select(0, self.theirs).flatten(1)
-        policy = self.ring.rows.index_select(0, self.ours)
+        return expert, self.ring.rows.index_select(0, self.ours)
+
+    def _step(self) -> None:
+        """One gradient step on the samples that were picked."""
+        expert, policy = self._samples()
         filled = self.ring.count > 0
         norm = self.net.reader.norm
         norm.update(expert, filled.expand(len(expert)))

@@ -11,8 +11,9 @@ from swap.learn.gae import gae
 from swap.learn.rollout import Rollout
 from swap.learn.style import Style
 from swap.learn.tally import Tally
+from swap.learn.twin import Glass
 from swap.learn.world import World
-from swap.policy import LATENT, ActorCritic, Inputs
+from swap.policy import ActorCritic
 
 FIGURES = ("reward", "value", "std", "explained_variance")
 
@@ -30,11 +31,13 @@ class Collector:
         *,
         eyes: Eyes | None = None,
         style: Style | None = None,
+        glass: Glass | None = None,
         capture: bool,
     ) -> None:
-        """`eyes` hold the latent that the policy reads; `style` adds to the reward."""
+        """`eyes` hold the latent that the policy reads; `style` adds to the reward; in `glass` is
+        seen what the rollout keeps of the mirror."""
         self.policy, self.env, self.rollout = policy, env, rollout
-        self.eyes, self.style = eyes, style
+        self.eyes, self.style, self.glass = eyes, style, glass
         self.means = tally.means(*(f"rollout/{name}" for name in FIGURES))
         self.bad_reward, self.bad_advantage = (
             tally.counts(f"guard/{name}") for name in ("reward", "advantage")
@@ -46,8 +49,8 @@ class Collector:
             for name in policy.reads
             if name in env.groups
         }
-        # What the policy reads: one more than the worlds give, if there is a latent.
-        self._read = self.obs if eyes is None else {**self.obs, LATENT: eyes.h}
+        # What the policy reads: more than the worlds give, if there is a latent.
+        self._read = self.obs if eyes is None else {**self.obs, **eyes.latents}
         self.bad_obs = tally.counts(*(f"guard/obs.{name}" for name in self._read))
         self.noise = torch.zeros(env.n, policy.action.dim, device=device)
         self.begun = torch.zeros(env.n, dtype=torch.bool, device=device)
@@ -68,7 +71,7 @@ class Collector:
         for t in range(roll.steps):
             self.noise.copy_(self.draw_noise())
             inputs, action, mean, log_prob, value, sound = self.decide()
-            for kept, x in zip(roll.inputs, inputs, strict=True):
+            for kept, x in zip((*roll.inputs, *roll.mirrored), inputs, strict=True):
                 kept[t].copy_(x)
             roll.action[t].copy_(action)
             roll.mean[t].copy_(mean)
@@ -99,17 +102,18 @@ class Collector:
         if self.style is not None:
             self.style.remember(obs)
 
-    def _decide(self) -> tuple[Inputs, Tensor, Tensor, Tensor, Tensor, Tensor]:
+    def _decide(self) -> tuple[tuple[Tensor, ...], Tensor, Tensor, Tensor, Tensor, Tensor]:
         """Observation -> input, action, its mean and density, value, and which rows are sound."""
         with torch.no_grad():
             obs, sound = self._cleaned(count=True)
             # An episode's last observation may be that of a world that broke: not learned from.
             self.policy.observe(obs, sound & self.begun)
+            mirrored = () if self.glass is None else self.glass(obs, sound & self.begun)
             inputs = self.policy.inputs(obs)
             pi = self.policy.actor(inputs.actor)
             action = pi.sample(self.noise)
             return (
-                inputs,
+                (*inputs, *mirrored),
                 action,
                 pi.mean,
                 pi.log_prob(action),

@@ -10,7 +10,8 @@ from torch import Tensor
 
 from swap.capture import Captured
 from swap.learn.replay import Replay
-from swap.policy import TwoRate
+from swap.learn.twin import TWIN, Twin
+from swap.policy import LATENT, TwoRate
 from swap.world_model import WorldModel
 
 READS = ("proprioception", "depth_noisy", "depth_clean", "body_heights", "foot_heights")
@@ -29,15 +30,19 @@ class Eyes:
         device: torch.device,
         *,
         capture: bool,
+        twin: bool = False,
     ) -> None:
-        """`widths` of the groups that are vectors; `noise` draws Gumbel noise [N, z]."""
+        """`widths` of the groups that are vectors; `noise` draws Gumbel noise [N, z]; `twin`: know
+        the latents of the mirrored worlds, too."""
         n, self.model, self.replay = replay.n, model, replay
         self.two_rate = TwoRate(model, n, device)
+        self.twin = Twin(model, n, device) if twin else None
+        self.rates = {LATENT: self.two_rate} | ({} if self.twin is None else {TWIN: self.twin})
         self.draw_noise = noise
         # Where a recording looks for its input.
         shapes = {name: (widths[name],) if name in widths else model.cfg.image for name in READS}
         self.obs = {name: torch.zeros(n, *shape, device=device) for name, shape in shapes.items()}
-        self.noise = torch.zeros(n, model.categoricals.dim, device=device)
+        self.noise = torch.zeros(len(self.rates), n, model.categoricals.dim, device=device)
         self.fresh = torch.zeros(n, dtype=torch.bool, device=device)
         self.forget = Captured(self._forget, device, enabled=capture)
         self.tick = Captured(self._tick, device, enabled=capture)
@@ -47,6 +52,11 @@ class Eyes:
         """[N, deter], always the same tensor."""
         return self.two_rate.h
 
+    @property
+    def latents(self) -> dict[str, Tensor]:
+        """h of the worlds, and of the mirrored ones if there are."""
+        return {name: rate.h for name, rate in self.rates.items()}
+
     def look(self, obs: Mapping[str, Tensor], fresh: Tensor) -> None:
         """A new observation; the worlds in `fresh` [N] have just begun."""
         self.fresh.copy_(fresh)
@@ -55,16 +65,20 @@ class Eyes:
             return
         for name, x in self.obs.items():
             x.copy_(obs[name])
-        self.noise.copy_(self.draw_noise())
+        for noise in self.noise:
+            noise.copy_(self.draw_noise())
         self.tick()
-        self.two_rate.ticked()
+        for rate in self.rates.values():
+            rate.ticked()
         self.replay.stored()
 
     def act(self, action: Tensor) -> None:
-        self.two_rate.record(action)
+        for rate in self.rates.values():
+            rate.record(action)
 
     def _forget(self) -> None:
-        self.two_rate.reset(self.fresh)
+        for rate in self.rates.values():
+            rate.reset(self.fresh)
 
     @torch.no_grad()
     def _tick(self) -> None:
@@ -74,7 +88,8 @@ class Eyes:
         sound = torch.isfinite(prop.sum(-1) + noisy.sum((1, 2)))
         prop = torch.where(sound[:, None], prop, 0.0)
         noisy = torch.where(sound[:, None, None], noisy, 0.0)
-        self.two_rate.tick(noisy, prop, self.noise)
+        for rate, noise in zip(self.rates.values(), self.noise, strict=True):
+            rate.tick(noisy, prop, noise)
         tick = {
             "depth_noisy": code.to_bytes(noisy),
             "depth_clean": code.to_bytes(clean),
@@ -85,4 +100,6 @@ class Eyes:
             "first": self.two_rate.first,
             "valid": sound,
         }
-        self.replay.store(tick, self.two_rate.latent)
+        self.replay.store(
+            tick, self.two_rate.latent, None if self.twin is None else self.twin.latent
+        )

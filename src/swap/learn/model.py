@@ -14,7 +14,7 @@ from swap.capture import Captured
 from swap.errors import UserError
 from swap.learn.replay import Replay
 from swap.learn.tally import Tally
-from swap.world_model import WorldModel, WorldModelCfg
+from swap.world_model import Sequences, WorldModel, WorldModelCfg
 
 SMALLEST = 1e-3
 """Weights shorter than this are taken as this long: a zero could otherwise never grow."""
@@ -102,10 +102,12 @@ class ModelLearner:
         lead = batch, self.cfg.ticks
         self.noise.copy_(self.model.noise(*lead, like=self.noise, generator=generator))
 
+    def _sequences(self) -> Sequences:
+        return self.replay.take(self.worlds, self.starts, self.cfg.ticks)
+
     def _step(self) -> None:
         """One gradient step on the sequences that were drawn."""
-        sequences = self.replay.take(self.worlds, self.starts, self.cfg.ticks)
-        loss, figures = self.model.loss(sequences, self.noise)
+        loss, figures = self.model.loss(self._sequences(), self.noise)
         gradients = torch.autograd.grad(loss, self.parameters)
         with torch.no_grad():
             lengths = torch.stack(torch._foreach_norm(gradients))

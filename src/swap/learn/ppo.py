@@ -14,6 +14,7 @@ from swap.capture import Captured
 from swap.errors import UserError
 from swap.learn.rollout import Batch, Rollout
 from swap.learn.tally import Tally
+from swap.nn import Gaussian
 from swap.policy import ActorCritic
 
 MEANS = ("policy_loss", "value_loss", "entropy", "kl", "clipped", "grad_norm", "lr")
@@ -64,6 +65,9 @@ class PPOCfg:
 class PPO:
     """Updates `policy` from `rollout`, which it reads in place."""
 
+    told: tuple[str, ...] = MEANS
+    """Its figures."""
+
     def __init__(
         self, cfg: PPOCfg, policy: ActorCritic, rollout: Rollout, tally: Tally, *, capture: bool
     ) -> None:
@@ -74,7 +78,7 @@ class PPO:
                 f"minibatches={cfg.minibatches}; use a divisor of {len(rollout)}"
             )
         self.cfg, self.policy, self.rollout = cfg, policy, rollout
-        self.means = tally.means(*(f"ppo/{name}" for name in MEANS))
+        self.means = tally.means(*(f"ppo/{name}" for name in self.told))
         self.faults = tally.counts("guard/skipped_updates", *(f"guard/{x}" for x in CULPRITS))
         self.parameters = list(policy.parameters())
         device = self.parameters[0].device
@@ -106,11 +110,7 @@ class PPO:
     def _step(self) -> None:
         """One gradient step on the samples in `rows`."""
         losses = self._losses(self.rollout.take(self.rows))
-        loss = (
-            losses["policy_loss"]
-            + self.cfg.value_coef * losses["value_loss"]
-            - self.cfg.entropy * losses["entropy"]
-        )
+        loss = self._total(losses)
         gradients = torch.autograd.grad(loss, self.parameters)
         with torch.no_grad():
             norm = torch.nn.utils.get_total_norm(gradients)
@@ -123,19 +123,21 @@ class PPO:
         self.adam.step()
         with torch.no_grad():
             figures = {**losses, "grad_norm": norm, "lr": self.lr}
-            self.means.add([figures[name] for name in MEANS], weight=sound)
+            self.means.add([figures[name] for name in self.told], weight=sound)
             bad = torch.stack([~torch.isfinite(figures[name]) for name in CULPRITS])
             self.faults.add([~sound, *bad])
 
     def _losses(self, batch: Batch) -> dict[str, Tensor]:
-        """Means over the valid samples, as scalars."""
-        cfg, share = self.cfg, batch.weight / batch.weight.sum().clamp(min=1)
-        now = self.policy.actor(batch.actor)
+        now, value = self.policy.actor(batch.actor), self.policy.critic(batch.critic)
+        return self._compare(batch, now, value)
+
+    def _compare(self, batch: Batch, now: Gaussian, value: Tensor) -> dict[str, Tensor]:
+        """Means over the valid samples, as scalars: what is answered now with what was then."""
+        cfg, share = self.cfg, batch.share
         ratio = (now.log_prob(batch.action) - batch.log_prob).exp()
         near = ratio.clamp(1 - cfg.clip, 1 + cfg.clip)
         surrogate = torch.minimum(ratio * batch.advantage, near * batch.advantage)
 
-        value = self.policy.critic(batch.critic)
         slow = batch.value + (value - batch.value).clamp(-cfg.clip, cfg.clip)
         error = torch.maximum((value - batch.returns).square(), (slow - batch.returns).square())
         with torch.no_grad():
@@ -148,6 +150,13 @@ class PPO:
             "kl": (share * kl).sum(),
             "clipped": (share * clipped).sum(),
         }
+
+    def _total(self, losses: dict[str, Tensor]) -> Tensor:
+        return (
+            losses["policy_loss"]
+            + self.cfg.value_coef * losses["value_loss"]
+            - self.cfg.entropy * losses["entropy"]
+        )
 
     def _adapt(self, kl: Tensor, sound: Tensor) -> None:
         """Too far from the policy that acted: slower. Hardly moved: faster."""

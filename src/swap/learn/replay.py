@@ -18,10 +18,17 @@ SMALL = 64 * 2**20
 """Bytes up to which a replay is part of a checkpoint; a larger one fills again in seconds."""
 
 
+LATENTS = ("h", "z", "twin_h", "twin_z")
+"""What a tick led to; all else is what it was made of."""
+
+
 class Replay:
     """The last `ticks` ticks of `n` worlds."""
 
-    def __init__(self, model: WorldModel, n: int, ticks: int, device: torch.device) -> None:
+    def __init__(
+        self, model: WorldModel, n: int, ticks: int, device: torch.device, *, twin: bool = False
+    ) -> None:
+        """`twin`: keep the latents of the mirrored worlds, too."""
         cfg = model.cfg
         self.n, self.ticks, self._classes = n, ticks, cfg.classes
 
@@ -40,19 +47,26 @@ class Replay:
             "h": make(cfg.deter),
             "z": make(cfg.variables, dtype=torch.uint8),
         }
+        if twin:
+            self.data |= {f"twin_{x}": torch.zeros_like(self.data[x]) for x in ("h", "z")}
         self.slot = torch.zeros(1, dtype=torch.long, device=device)
         """Where the next tick goes."""
         self.filled = 0
         """Ticks there are; known to the host, so that nobody has to ask the device."""
 
-    def store(self, tick: Mapping[str, Tensor], latent: Latent) -> None:
+    def store(self, tick: Mapping[str, Tensor], latent: Latent, twin: Latent | None = None) -> None:
         """One tick of all worlds, [N, ...] each, and the latent it led to. Recordable; the host's
         half is `stored`."""
-        variables = latent.z.unflatten(-1, (-1, self._classes))
-        tick = {**tick, "h": latent.h, "z": variables.argmax(-1)}
+        tick = {**tick, **self._coded(latent)}
+        if twin is not None:
+            tick = {**tick, **{f"twin_{name}": x for name, x in self._coded(twin).items()}}
         for name, kept in self.data.items():
             kept.index_copy_(0, self.slot, tick[name].to(kept.dtype)[None])
         self.slot.add_(1).remainder_(self.ticks)
+
+    def _coded(self, latent: Latent) -> dict[str, Tensor]:
+        variables = latent.z.unflatten(-1, (-1, self._classes))
+        return {"h": latent.h, "z": variables.argmax(-1)}
 
     def stored(self) -> None:
         self.filled = min(self.filled + 1, self.ticks)
@@ -62,8 +76,9 @@ class Replay:
         what was known before it is gone."""
         return max(0, self.filled - length)
 
-    def take(self, worlds: Tensor, starts: Tensor, length: int) -> Sequences:
-        """Sequences of `worlds` [B], each from its start [B] on, as `pick` gives them."""
+    def take(self, worlds: Tensor, starts: Tensor, length: int, *, twin: bool = False) -> Sequences:
+        """Sequences of `worlds` [B], each from its start [B] on, as `pick` gives them; with the
+        context of the twin, if asked for."""
         begin = self.slot + starts
         slots = (begin[:, None] + torch.arange(length, device=begin.device)) % self.ticks
         rows = slots * self.n + worlds[:, None]  # [B, T]
@@ -71,9 +86,10 @@ class Replay:
         got = {
             name: kept.flatten(0, 1).index_select(0, rows.flatten()).unflatten(0, rows.shape)
             for name, kept in self.data.items()
-            if name not in ("h", "z")
+            if name not in LATENTS
         }
-        h, z = (self.data[name].flatten(0, 1).index_select(0, before) for name in ("h", "z"))
+        names = LATENTS[2:] if twin else LATENTS[:2]
+        h, z = (self.data[name].flatten(0, 1).index_select(0, before) for name in names)
         context = Latent(h.float(), F.one_hot(z.long(), self._classes).float().flatten(-2))
         floats = ("prop", "actions", "body", "foot")
         return Sequences(

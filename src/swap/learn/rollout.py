@@ -20,6 +20,13 @@ class Batch(NamedTuple):
     advantage: Tensor  # [M]
     returns: Tensor  # [M]
     weight: Tensor  # [M]: 1, or 0 for a step that is not valid
+    mirrored_actor: Tensor | None = None  # [M, d_actor]: what is read in the mirror, if kept
+    mirrored_critic: Tensor | None = None  # [M, d_critic]
+
+    @property
+    def share(self) -> Tensor:
+        """[M]: what each sample counts in a mean over the valid ones."""
+        return self.weight / self.weight.sum().clamp(min=1)
 
 
 class Rollout:
@@ -33,12 +40,19 @@ class Rollout:
         action: int,
         orbits: int,
         device: torch.device,
+        *,
+        mirrored: bool = False,
     ) -> None:
+        """`mirrored`: keep what is read in the mirror, too."""
+
         def make(*shape: int, dtype: torch.dtype = torch.float32) -> Tensor:
             return torch.zeros(shape, dtype=dtype, device=device)
 
         self.steps, self.n = steps, n
         self.inputs = Inputs(*(make(steps, n, width) for width in widths))
+        self.mirrored: tuple[Tensor, ...] = ()
+        if mirrored:
+            self.mirrored = Inputs(*(make(steps, n, width) for width in widths))
         self.action, self.mean = make(steps, n, action), make(steps, n, action)
         self.std = make(orbits)
         """The std of all these actions, one for each orbit: it does not depend on the state."""
@@ -56,6 +70,6 @@ class Rollout:
         """Rows [M] of the steps and worlds laid end to end."""
         several = (
             *(*self.inputs, self.action, self.mean, self.log_prob),
-            *(self.value[:-1], self.advantage, self.returns, self.weight),
+            *(self.value[:-1], self.advantage, self.returns, self.weight, *self.mirrored),
         )
         return Batch(*(x.flatten(0, 1).index_select(0, rows) for x in several))

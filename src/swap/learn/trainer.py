@@ -12,6 +12,13 @@ from swap.kept import named, put_back, under
 from swap.learn.amp import AMP, AMPCfg
 from swap.learn.collect import Collector
 from swap.learn.eyes import Eyes
+from swap.learn.mirrored import (
+    AugmentedAMP,
+    AugmentedModelLearner,
+    AugmentedPPO,
+    PenalisedPPO,
+    SymmetryCfg,
+)
 from swap.learn.model import ModelCfg, ModelLearner
 from swap.learn.ppo import PPO, PPOCfg
 from swap.learn.replay import Replay
@@ -19,8 +26,9 @@ from swap.learn.rollout import Rollout
 from swap.learn.stopwatch import Stopwatch
 from swap.learn.style import GROUP, Style, frame_of
 from swap.learn.tally import Tally
+from swap.learn.twin import Glass
 from swap.learn.world import World
-from swap.policy import PolicyCfg, networks
+from swap.policy import LATENT, PolicyCfg, networks
 
 
 @dataclass(frozen=True)
@@ -31,6 +39,8 @@ class TrainerCfg:
     """A world model, whose latent the policy reads as `latent`; None for a policy without."""
     amp: AMPCfg | None = None
     """A reward for style; None for none."""
+    symmetry: SymmetryCfg = field(default_factory=SymmetryCfg)
+    """What plain networks are told of the mirror."""
     seed: int = 0
     """Of the first weights, the exploration and the order of samples."""
     capture: bool = True
@@ -52,6 +62,7 @@ class Trainer:
         self.generator = torch.Generator(device).manual_seed(cfg.seed)
         self.tally, self.stopwatch = Tally(device), Stopwatch(device)
         self.iteration = 0
+        self.mirrors, self.augments = cfg.symmetry.kind != "none", cfg.symmetry.kind == "augment"
 
         net = None if cfg.model is None else cfg.model.net
         policy, model = networks(cfg.policy, net, env.groups, env.spaces.action, cfg.seed)
@@ -59,14 +70,17 @@ class Trainer:
         if model is not None:
             self.model = model.to(device)
         orbits, steps = policy.actor.head.orbits.size, cfg.ppo.steps
-        self.rollout = Rollout(steps, env.n, policy.widths, policy.action.dim, orbits, device)
-        self.ppo = PPO(cfg.ppo, self.policy, self.rollout, self.tally, capture=cfg.capture)
+        self.rollout = Rollout(
+            *(steps, env.n, policy.widths, policy.action.dim, orbits, device), mirrored=self.mirrors
+        )
+        self.ppo = self._make_ppo()
         self.learner = None if cfg.model is None else self._make_learner(cfg.model)
         self.amp = None if cfg.amp is None else self._make_amp(cfg.amp, reference)
         self.collector = Collector(
             *(self.policy, env, self.rollout, self.tally, self.noise),
             eyes=None if self.learner is None else self._make_eyes(self.learner.replay),
             style=None if self.amp is None else Style(self.amp, env.groups[GROUP]),
+            glass=Glass(self.policy, env.groups, device, self.augments) if self.mirrors else None,
             capture=cfg.capture,
         )
 
@@ -104,22 +118,30 @@ class Trainer:
         return self.model.noise(self.env.n, like=like, generator=self.generator)
 
     # --- its parts ------------------------------------------------------------------------------
+    def _make_ppo(self) -> PPO:
+        cfg, parts = self.cfg, (self.cfg.ppo, self.policy, self.rollout, self.tally)
+        if cfg.symmetry.kind == "loss":
+            return PenalisedPPO(*parts, capture=cfg.capture, symmetry=cfg.symmetry)
+        return (AugmentedPPO if self.augments else PPO)(*parts, capture=cfg.capture)
+
     def _make_learner(self, cfg: ModelCfg) -> ModelLearner:
-        replay = Replay(self.model, self.env.n, cfg.memory, self.device)
-        return ModelLearner(cfg, self.model, replay, self.tally, capture=self.cfg.capture)
+        replay = Replay(self.model, self.env.n, cfg.memory, self.device, twin=self.augments)
+        make = AugmentedModelLearner if self.augments else ModelLearner
+        return make(cfg, self.model, replay, self.tally, capture=self.cfg.capture)
 
     def _make_eyes(self, replay: Replay) -> Eyes:
         widths = {name: layout.dim for name, layout in self.env.groups.items()}
         return Eyes(
             *(self.model, replay, widths, self.latent_noise, self.device),
             capture=self.cfg.capture,
+            twin=self.mirrors,
         )
 
     def _make_amp(self, cfg: AMPCfg, reference: Tensor | None) -> AMP:
         if reference is None:
             raise UserError("style needs reference motion; give transitions, or set amp to None")
         frame = frame_of(self.env.groups[GROUP])
-        return AMP(
+        return (AugmentedAMP if self.augments else AMP)(
             *(cfg, reference.to(self.device), frame.rep, self.env.n, self.cfg.ppo.steps),
             self.tally,
             capture=self.cfg.capture,
@@ -137,7 +159,7 @@ class Trainer:
         """What is no tensor, as JSON can hold it."""
         out: dict[str, Any] = {"iteration": self.iteration, "running": self.collector.running}
         if (eyes := self.collector.eyes) is not None:
-            out |= {"latent": eyes.two_rate.numbers(), "replay": eyes.replay.numbers()}
+            out |= {LATENT: eyes.two_rate.numbers(), "replay": eyes.replay.numbers()}
         return {**out, "env": self.env.numbers()}
 
     def restore(self, tensors: Mapping[str, Tensor], numbers: Mapping[str, Any]) -> None:
@@ -148,7 +170,8 @@ class Trainer:
         self.generator.set_state(tensors["generator"].cpu())
         self.iteration, self.collector.running = numbers["iteration"], numbers["running"]
         if (eyes := self.collector.eyes) is not None:
-            eyes.two_rate.restore(under("latent/", tensors), numbers["latent"])
+            for name, rate in eyes.rates.items():
+                rate.restore(under(f"{name}/", tensors), numbers[LATENT])
             eyes.replay.restore(numbers["replay"])
         self.env.restore(under("env/", tensors), numbers["env"])
 
@@ -159,7 +182,7 @@ class Trainer:
             parts |= named(model=self.model.state_dict(), learner=dict(self.learner.state()))
             parts |= named(replay=self.learner.replay.tensors())
         if (eyes := self.collector.eyes) is not None:
-            parts |= named(latent=eyes.two_rate.tensors())
+            parts |= named(**{name: rate.tensors() for name, rate in eyes.rates.items()})
         if (style := self.collector.style) is not None:
             parts |= named(amp=dict(style.amp.state()), style={"pair": style.pair})
         return {**parts, "begun": self.collector.begun}

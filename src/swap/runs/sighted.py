@@ -1,9 +1,10 @@
-"""Presets that learn parkour from a depth camera: SWAP itself, in one training stage."""
+"""Presets that learn parkour from a depth camera, in one training stage: SWAP itself, and the arms
+of its ablation, which differ from it in nothing but the constraint."""
 
 from dataclasses import dataclass, field, replace
 
 from swap.env import EnvCfg, ParkourEnv
-from swap.learn import AMPCfg, ModelCfg, Trainer, TrainerCfg
+from swap.learn import AMPCfg, ModelCfg, SymmetryCfg, Trainer, TrainerCfg
 from swap.motions import transitions
 from swap.policy import PolicyCfg
 from swap.runs.parkour import CALM, PPO, ParkourCfg
@@ -19,13 +20,15 @@ class SwapCfg(ParkourCfg):
     """The world model and how it learns."""
     amp: AMPCfg = field(default_factory=AMPCfg)
     """The reward for style."""
-
-    def trainer(self, env: ParkourEnv) -> Trainer:
-        return Trainer(self.learning, env, transitions(env.robot))
+    symmetry: SymmetryCfg = field(default_factory=SymmetryCfg)
+    """What plain networks are told of the mirror."""
 
     @property
     def learning(self) -> TrainerCfg:
-        return replace(super().learning, model=self.model, amp=self.amp)
+        return replace(super().learning, model=self.model, amp=self.amp, symmetry=self.symmetry)
+
+    def trainer(self, env: ParkourEnv) -> Trainer:
+        return Trainer(self.learning, env, transitions(env.robot))
 
 
 SEES = PolicyCfg(
@@ -34,5 +37,22 @@ SEES = PolicyCfg(
     init_std=CALM.init_std,
     max_std=CALM.max_std,
 )
+SWAP = SwapCfg(policy=SEES, ppo=PPO)
+NO_EQ_POLICY = replace(SWAP, policy=replace(SEES, equivariant=False))
+NO_EQ = replace(
+    NO_EQ_POLICY,
+    model=replace(SWAP.model, net=replace(SWAP.model.net, equivariant=False)),
+    amp=replace(SWAP.amp, equivariant=False),
+)
+"""Nothing knows of the mirror: in essence WMP."""
 
-register("swap", SwapCfg(policy=SEES, ppo=PPO))
+ARMS = {
+    "swap": SWAP,
+    "swap-no-eq-policy": NO_EQ_POLICY,
+    "swap-no-eq": NO_EQ,
+    "symloss": replace(NO_EQ, symmetry=SymmetryCfg("loss")),
+    "augment": replace(NO_EQ, symmetry=SymmetryCfg("augment")),
+}
+"""The paper's four, and the one it leaves out."""
+for _name, _cfg in ARMS.items():
+    register(_name, _cfg)

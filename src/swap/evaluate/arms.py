@@ -1,0 +1,99 @@
+"""Presets of the ablation in; what each network obeys, as measured, and how large it is, out."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from swap.learn import Trainer
+from swap.motions import transitions
+from swap.policy.reader import Reader
+from swap.runs import SwapCfg
+from swap.world_model import WorldModel
+
+N = 4
+"""Samples that every part is tried on."""
+LIMIT = 7_000_000
+"""Parameters that may run on board, all parts together."""
+
+
+def describe(arms: Mapping[str, SwapCfg]) -> list[dict[str, Any]]:
+    """A row for each arm, from networks that were built as for training."""
+    # Arms share their worlds; one is enough, networks do not know how many there are.
+    env = replace(next(iter(arms.values())), worlds=1, engine="cpu").make_env("cpu")
+    reference = transitions(env.robot)
+    return [row(name, cfg, Trainer(cfg.learning, env, reference)) for name, cfg in arms.items()]
+
+
+def row(name: str, cfg: SwapCfg, trainer: Trainer) -> dict[str, Any]:
+    told, sizes = cfg.symmetry, parameters(trainer)
+    penalty = {"actor": told.actor, "critic": told.critic} if told.kind == "loss" else {}
+    return {
+        "arm": name,
+        "networks": {
+            part: "equivariant" if exact else "plain" for part, exact in obeyed(trainer).items()
+        },
+        "penalty": {part: weight for part, weight in penalty.items() if weight},
+        "augmentation": told.kind == "augment",
+        "parameters": sizes,
+        "total": sum(sizes.values()),
+    }
+
+
+def parameters(trainer: Trainer) -> dict[str, int]:
+    """Trainable numbers of each part."""
+    assert trainer.amp is not None
+    judge = sum(p.numel() for p in trainer.amp.net.parameters())
+    return {**trainer.model.n_parameters, **trainer.policy.n_parameters, "discriminator": judge}
+
+
+@torch.no_grad()
+def obeyed(trainer: Trainer) -> dict[str, bool]:
+    """Whether each part, shown a mirrored input, gives its mirrored output to the last bit."""
+    assert trainer.amp is not None
+    generator = torch.Generator().manual_seed(0)
+    policy, judge = trainer.policy, trainer.amp.net
+    return {
+        **_model_obeys(trainer.model, generator),
+        "actor": _reader_obeys(policy.actor.reader, generator),
+        "critic": _reader_obeys(policy.critic.reader, generator),
+        "discriminator": _reader_obeys(judge.reader, generator),
+    }
+
+
+def _reader_obeys(reader: Reader, generator: torch.Generator) -> bool:
+    x = torch.randn(N, reader.width, generator=generator)
+    there = reader(reader.coordinates(reader.net.rep_in(x)))
+    return torch.equal(there, reader.net.rep_out(reader(reader.coordinates(x))))
+
+
+def _model_obeys(model: WorldModel, generator: torch.Generator) -> dict[str, bool]:
+    def normal(*shape: int) -> Tensor:
+        return torch.randn(N, *shape, generator=generator)
+
+    action, image = model.action.rep, model.encoder.rep
+    depth, prop, actions = normal(*model.cfg.image), normal(33), normal(model.cfg.k, 12)
+    embedding = model.embed(depth, prop)
+    latent = model.predict(model.initial(N, "cpu"), actions, None)
+    mirrored, goes_on = model.mirrored(latent), torch.zeros(N, dtype=torch.bool)
+
+    posterior = model.tick(latent, actions, embedding, goes_on, None)
+    prior = model.predict(latent, actions, None)
+    there = model.tick(mirrored, action(actions), image(embedding), goes_on, None)
+    there_prior = model.predict(mirrored, action(actions), None)
+    seen, *felt = model.decode(latent)
+    targets = zip((model.prop, model.body, model.foot), felt, strict=True)
+    return {
+        "encoder": torch.equal(model.embed(depth.flip(-1), model.prop.rep(prop)), image(embedding)),
+        "rssm": _equal(there, model.mirrored(posterior))
+        and _equal(there_prior, model.mirrored(prior)),
+        "decoder": _equal(
+            model.decode(mirrored), (seen.flip(-1), *(layout.rep(x) for layout, x in targets))
+        ),
+    }
+
+
+def _equal(several: Sequence[Tensor], others: Sequence[Tensor]) -> bool:
+    return all(torch.equal(a, b) for a, b in zip(several, others, strict=True))
