@@ -19,6 +19,7 @@ from swap.env import EndCfg, EnvCfg
 from swap.learn import PPOCfg
 from swap.policy import PolicyCfg
 from swap.runs import (
+    Checkpoint,
     ParkourCfg,
     RunCfg,
     ToyCfg,
@@ -43,6 +44,13 @@ SMALL = ParkourCfg(
 """The real thing, as small as can be; episodes end in every third rollout."""
 TRAINEES: dict[str, tuple[TrainCfg, float]] = {"toy": (ToyCfg(), 0.25), "parkour": (SMALL, 0.7)}
 """What is trained, and the longest life of one run, s."""
+
+
+def sit(cfg: TrainCfg, folder: Path, iterations: int, resume: Checkpoint | None = None) -> None:
+    """So many iterations in all, undisturbed."""
+    seed_everything(cfg.seed)
+    run = RunCfg(iterations=iterations, save_minutes=60.0, tensorboard=False)
+    train(cfg.build("cpu"), folder, run, resume=resume, board=PlainBoard(every_s=1e9))
 
 
 def live(kind: str, folder: Path, iterations: int | None = None, save_minutes: float = 0.0) -> None:

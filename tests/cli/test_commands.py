@@ -103,6 +103,16 @@ def test_bench_nn_gives_ratios_to_dense(capsys, tmp_path):
     assert all(row["equivariant"] > 0 and row["dense ms"] > 0 for row in rows)
 
 
+def test_bench_model_counts_and_times_both_arms(tmp_path):
+    file = tmp_path / "bench.json"
+    words = ["bench", "model", "--device", "cpu", "--worlds", "1", "2", "--batch", "1"]
+    assert cli.dispatch([*words, "--ticks", "2", "--repeats", "1", "--json", str(file)]) == 0
+    rows = {row["what"]: row for row in json.loads(file.read_text())["rows"]}
+    assert rows["parameters"]["equivariant"] < 0.5 * rows["parameters"]["plain"]
+    for what in ("tick of 1, ms", "tick of 2, ms", "loss and gradients, 1 x 2, ms"):
+        assert rows[what]["equivariant"] > 0
+
+
 def test_one_line_from_any_box():
     box = "╭─ Title ──╮\n│ bad thing │\n│ ───────── │\n│ For full helptext, see x │\n╰──╯\n"
     assert cli.one_line(box, "swap x") == "bad thing (see swap x --help)"

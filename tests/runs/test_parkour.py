@@ -3,10 +3,9 @@
 import pytest
 import torch
 
-from nursery import SMALL, figures
+from nursery import SMALL, figures, sit
 from swap.env import CommandCfg, EndCfg, EnvCfg, RandomCfg
-from swap.runs import ParkourCfg, RunCfg, load, seed_everything, train
-from swap.runs.console import PlainBoard
+from swap.runs import ParkourCfg, load
 
 BUSY = EnvCfg(
     families=(("flat", 1.0), ("gap", 1.0), ("stairs", 1.0)),
@@ -17,12 +16,6 @@ BUSY = EnvCfg(
     random=RandomCfg(push_every_s=0.5),
 )
 LARGER = ParkourCfg(worlds=12, engine="cpu", env=BUSY, policy=SMALL.policy, ppo=SMALL.ppo, seed=4)
-
-
-def sit(cfg: ParkourCfg, folder, iterations: int, resume=None) -> None:
-    seed_everything(cfg.seed)
-    run = RunCfg(iterations=iterations, save_minutes=60.0, tensorboard=False)
-    train(cfg.build("cpu"), folder, run, resume=resume, board=PlainBoard(every_s=1e9))
 
 
 @pytest.mark.parametrize("cfg", [SMALL, LARGER], ids=["small", "larger"])

@@ -18,7 +18,7 @@ SLOTS = 8
 Box = tuple[Sequence[float], Sequence[float], Sequence[float]]
 
 
-def make_course(*boxes: Box, friction: float = 1.0, start_z: float = 0.0) -> Course:
+def make_course(*boxes: Box, friction: float = 0.0, start_z: float = 0.0) -> Course:
     """Boxes as (centre, half size) or (centre, half size, quaternion)."""
     pos = np.array([box[0] for box in boxes], float)
     half = np.array([box[1] for box in boxes], float)

@@ -22,6 +22,7 @@ COMMANDS = {
     "mirror": "how every quantity of a robot changes when left and right trade places",
     "robots": "the known robots with their mass, sizes, limits and motors",
     "courses": "the obstacle families, as a table or as a gallery of pictures",
+    "motions": "the reference gaits of a robot, as a table, played in physics, or drawn",
     "rewards": "every term of the reward: equation, origin, weights",
     "train": "train a preset: progress, checkpoints, metrics; Ctrl-C saves, --resume goes on",
     "eval": "how often a trained robot succeeds, by obstacle and size",
@@ -30,7 +31,9 @@ COMMANDS = {
     "check nn": "mirror every network layer and report the error, which must be exactly zero",
     "check sim": "mirror whole scenes in both engines and compare; compare the engines",
     "bench nn": "time the equivariant layers against dense ones",
+    "bench model": "the world model's parameters and times beside its plain twin's",
     "bench sim": "control steps a second, depth images and height maps, beside mujoco-warp's own",
+    "bench train": "where the time of a training iteration goes, part by part",
     "doctor": "what this machine has, what is missing, and the command that mends it",
 }
 """Name -> one line. The file is the name with underscores: `check nn` is check_nn.py."""

@@ -51,7 +51,7 @@ class Sketch:
     goal_z: float = 0.0
     goal_tilt: float = 0.0
     start_z: float = 0.0
-    friction: float = 1.0
+    friction: float = 0.0
 
 
 @dataclass(frozen=True)

@@ -32,7 +32,7 @@ class Course:
     half: np.ndarray
     """Box half sizes [n, 3]."""
     friction: float
-    """Of all boxes; 1.0 unless the obstacle cannot be stood on otherwise."""
+    """The least of all boxes; 0 unless the obstacle cannot be stood on otherwise."""
     start_z: float
     """Height of the ground at x = 0."""
     goal_x: float

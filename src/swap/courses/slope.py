@@ -23,8 +23,9 @@ LANE_M = 1.1
 SIDE_M = 1.3
 SPREAD = 1.25
 """The blend is 1 m long 0.4 m from the midline, half of it where the feet are."""
-GRIP = 1.1
-"""Friction over the slope's tangent, where an ordinary friction of 1 would not hold."""
+GRIP = 1.25
+"""Least friction over the slope's tangent: at 1 a robot slides that stands still, and this one
+walks."""
 
 
 def lateral_slope(difficulty: float, rng: np.random.Generator) -> Sketch:
@@ -46,5 +47,5 @@ def lateral_slope(difficulty: float, rng: np.random.Generator) -> Sketch:
         goal_z=middle_z,
         start_z=middle_z,
         lane=LANE_M,
-        friction=max(1.0, GRIP * slope_y),
+        friction=GRIP * slope_y,
     )

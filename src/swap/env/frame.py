@@ -21,6 +21,8 @@ HIT_N = 0.1
 """A thigh, a shank or the trunk with more force than this touches something."""
 LEVEL_M = 0.1
 """The ground around the robot is flat if its heights differ by less."""
+AHEAD_M = 0.5
+"""New ground counts as long as it is no further ahead than this of where the commands lead."""
 TRUNK_M = (0.4, 0.2)
 """Half length and half width of the ground that counts as below the trunk."""
 
@@ -54,7 +56,7 @@ class Frame:
     action: Tensor  # [N, 12]
     last_action: Tensor  # [N, 12]
     older_action: Tensor  # [N, 12]
-    headway_mps: Tensor  # [N] speed at which the best x so far grows; 0 in free worlds
+    headway_mps: Tensor  # [N] growth of the new ground that counts (`Memory.frame`); free worlds: 0
     stalled_s: Tensor  # [N] since the last headway worth the name, under a forward command
     held_s: Tensor  # [N] beyond the goal without a break
     steps: Tensor  # [N] long: control steps of this episode
@@ -87,6 +89,7 @@ class Memory:
         self.best_x = torch.zeros(n, device=device)
         self.asked_m = torch.zeros(n, device=device)
         """How far the commands so far would have led."""
+        self._first_x = torch.zeros(n, device=device)
         self._mark_x = torch.zeros(n, device=device)
         self._stalled_s = torch.zeros(n, device=device)
         self._held_s = torch.zeros(n, device=device)
@@ -103,6 +106,7 @@ class Memory:
             "touched": self._touched,
             "best_x": self.best_x,
             "asked_m": self.asked_m,
+            "first_x": self._first_x,
             "mark_x": self._mark_x,
             "stalled_s": self._stalled_s,
             "held_s": self._held_s,
@@ -121,7 +125,7 @@ class Memory:
             x.masked_fill_(rows, 0)
         for x in (self.asked_m, self._stalled_s, self._held_s, self.steps):
             x.masked_fill_(mask, 0)
-        for x in (self.best_x, self._mark_x):
+        for x in (self.best_x, self._first_x, self._mark_x):
             torch.where(mask, state.base_pos[:, 0], x, out=x)
         torch.where(rows, state.joint_vel, self._joint_vel, out=self._joint_vel)
 
@@ -153,8 +157,12 @@ class Memory:
         self._air_s.copy_(air_s).masked_fill_(standing, 0)
 
         x = state.base_pos[:, 0]
-        headway = (x - self.best_x).clamp_(min=0) * course
+        # New ground, but not faster than asked: lost time at a wall is made up by climbing it, and
+        # racing ahead of the command earns nothing.
+        before = self._won()
         torch.maximum(self.best_x, x, out=self.best_x)
+        self.asked_m.add_(CONTROL_DT * command[:, 0])
+        headway = (self._won() - before).clamp_(min=0) * course
         ahead = x > self._mark_x + self._stall_m
         torch.where(ahead, x, self._mark_x, out=self._mark_x)
         waits = course & (command[:, 0] > 0)
@@ -163,7 +171,6 @@ class Memory:
         if not self._nobody(now):
             now = reached(goals, state.base_pos, gravity_b[:, 2], state.foot_pos)
         self._held_s.copy_(held(self._held_s, now & course, CONTROL_DT))
-        self.asked_m.add_(CONTROL_DT * command[:, 0])
         self.steps.add_(1)
 
         joint_pos = state.joint_pos - self._pose
@@ -200,6 +207,10 @@ class Memory:
             steps=self.steps,
             failed=state.failed,
         )
+
+    def _won(self) -> Tensor:
+        """[N] m: how far the robot has come, as far as it was asked to."""
+        return torch.minimum(self.best_x - self._first_x, self.asked_m + AHEAD_M)
 
 
 def into_body(quat: Tensor, vectors_w: Tensor) -> Tensor:

@@ -185,7 +185,7 @@ REWARDS = (
     Row("smoothness", smoothness, "|a_t - 2 a_t-1 + a_t-2|²", "paper", -4e-3, -4e-3),
     Row("stuck", stuck, "1{c_x > 0.2, v_x < 0.1}", "WMP", -1.0, -1.0),
     Row("astray", astray, "1{|heading error| > 1 rad}, on courses", "WMP", -1.0, -1.0),
-    Row("headway", headway, "d(max x)/dt, on courses", "ours", 0.0, 0.5),
+    Row("headway", headway, "d/dt min(max x, ∫ c_x + 0.5), on courses", "ours", 0.0, 2.0),
 )
 
 

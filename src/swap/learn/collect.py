@@ -6,12 +6,16 @@ import torch
 from torch import Tensor
 
 from swap.capture import Captured
+from swap.learn.eyes import Eyes
 from swap.learn.gae import gae
 from swap.learn.rollout import Rollout
+from swap.learn.style import Style
 from swap.learn.tally import Tally
 from swap.learn.world import World
 from swap.policy import ActorCritic, Inputs
 
+LATENT = "latent"
+"""The name under which a policy reads h."""
 FIGURES = ("reward", "value", "std", "explained_variance")
 
 
@@ -26,19 +30,27 @@ class Collector:
         tally: Tally,
         noise: Callable[[], Tensor],
         *,
+        eyes: Eyes | None = None,
+        style: Style | None = None,
         capture: bool,
     ) -> None:
+        """`eyes` hold the latent that the policy reads; `style` adds to the reward."""
         self.policy, self.env, self.rollout = policy, env, rollout
+        self.eyes, self.style = eyes, style
         self.means = tally.means(*(f"rollout/{name}" for name in FIGURES))
-        self.bad_obs = tally.counts(*(f"guard/obs.{name}" for name in policy.reads))
         self.bad_reward, self.bad_advantage = (
             tally.counts(f"guard/{name}") for name in ("reward", "advantage")
         )
         self.draw_noise, device = noise, env.device
         # Where a recording looks for its input.
         self.obs = {
-            name: torch.zeros(env.n, env.groups[name].dim, device=device) for name in policy.reads
+            name: torch.zeros(env.n, env.groups[name].dim, device=device)
+            for name in policy.reads
+            if name in env.groups
         }
+        # What the policy reads: one more than the worlds give, if there is a latent.
+        self._read = self.obs if eyes is None else {**self.obs, LATENT: eyes.h}
+        self.bad_obs = tally.counts(*(f"guard/obs.{name}" for name in self._read))
         self.noise = torch.zeros(env.n, policy.action.dim, device=device)
         self.begun = torch.zeros(env.n, dtype=torch.bool, device=device)
         """Worlds whose next step is one: the others have ended and are about to be reset."""
@@ -50,6 +62,7 @@ class Collector:
     def collect(self, gamma: float, lam: float) -> None:
         roll = self.rollout
         if not self.running:
+            self.begun.fill_(False)
             self._look(self.env.reset())
             self.begun.fill_(True)
             self.running = True
@@ -63,21 +76,30 @@ class Collector:
             roll.mean[t].copy_(mean)
             roll.log_prob[t].copy_(log_prob)
             roll.value[t].copy_(value)
+            if self.eyes is not None:
+                self.eyes.act(roll.action[t])
             step = self.env.step(roll.action[t])
             finite = torch.isfinite(step.reward)
             self.bad_reward.add([(~finite).sum()])
             torch.logical_and(step.valid & sound, finite, out=roll.valid[t])
             roll.reward[t].copy_(torch.where(finite, step.reward, 0.0))
+            if self.style is not None:
+                roll.reward[t].add_(self.style.reward(step))
             roll.terminated[t].copy_(step.terminated)
             roll.truncated[t].copy_(step.truncated)
-            self.begun.copy_(~(step.terminated | step.truncated))
             self._look(step.obs)
+            self.begun.copy_(~(step.terminated | step.truncated))
         roll.value[roll.steps].copy_(self.judge())
         self._estimate(gamma, lam)
 
     def _look(self, obs: Mapping[str, Tensor]) -> None:
+        """Worlds that had not `begun` were just reset: this is the first they see."""
         for name, x in self.obs.items():
             x.copy_(obs[name])
+        if self.eyes is not None:
+            self.eyes.look(obs, ~self.begun)
+        if self.style is not None:
+            self.style.remember(obs)
 
     def _decide(self) -> tuple[Inputs, Tensor, Tensor, Tensor, Tensor, Tensor]:
         """Observation -> input, action, its mean and density, value, and which rows are sound."""
@@ -105,11 +127,11 @@ class Collector:
     def _cleaned(self, *, count: bool) -> tuple[dict[str, Tensor], Tensor]:
         """Observations with zeros in every row that is not finite, and which rows are [N]."""
         # A sum is finite only if all it adds up is.
-        finite = torch.isfinite(torch.stack([x.sum(-1) for x in self.obs.values()]))
+        finite = torch.isfinite(torch.stack([x.sum(-1) for x in self._read.values()]))
         if count:
             self.bad_obs.add((~finite).sum(-1).unbind())
         sound = finite.all(0)
-        return {name: torch.where(sound[:, None], x, 0.0) for name, x in self.obs.items()}, sound
+        return {name: torch.where(sound[:, None], x, 0.0) for name, x in self._read.items()}, sound
 
     def _estimate(self, gamma: float, lam: float) -> None:
         """Advantages, normalised over valid steps, and returns."""

@@ -119,7 +119,7 @@ class PPO:
             self._scale.copy_((norm / self.cfg.grad_norm).clamp(min=1.0))
             self._adapt(losses["kl"], sound)
         for p, gradient in zip(self.parameters, gradients, strict=True):
-            p.grad = gradient
+            p.grad = gradient.contiguous()  # fused Adam takes it that layouts agree
         self.adam.step()
         with torch.no_grad():
             figures = {**losses, "grad_norm": norm, "lr": self.lr}

@@ -7,20 +7,32 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from swap.errors import UserError
 from swap.kept import named, put_back, under
-from swap.learn.collect import Collector
+from swap.learn.amp import AMP, AMPCfg
+from swap.learn.collect import LATENT, Collector
+from swap.learn.eyes import Eyes
+from swap.learn.model import ModelCfg, ModelLearner
 from swap.learn.ppo import PPO, PPOCfg
+from swap.learn.replay import Replay
 from swap.learn.rollout import Rollout
 from swap.learn.stopwatch import Stopwatch
+from swap.learn.style import FRAME, GROUP, Style
 from swap.learn.tally import Tally
 from swap.learn.world import World
 from swap.policy import ActorCritic, PolicyCfg
+from swap.symmetry import Layout
+from swap.world_model import WorldModel
 
 
 @dataclass(frozen=True)
 class TrainerCfg:
     ppo: PPOCfg = field(default_factory=PPOCfg)
     policy: PolicyCfg = field(default_factory=PolicyCfg)
+    model: ModelCfg | None = None
+    """A world model, whose latent the policy reads as `latent`; None for a policy without."""
+    amp: AMPCfg | None = None
+    """A reward for style; None for none."""
     seed: int = 0
     """Of the first weights, the exploration and the order of samples."""
     capture: bool = True
@@ -32,36 +44,54 @@ class TrainerCfg:
 class Trainer:
     """`iterate()` collects and learns once; everything stays on the device of `env`."""
 
-    def __init__(self, cfg: TrainerCfg, env: World) -> None:
+    def __init__(self, cfg: TrainerCfg, env: World, reference: Tensor | None = None) -> None:
+        """`reference` [M, 2, d]: transitions of motion that AMP takes for the ideal."""
         self.cfg, self.env = cfg, env
-        device, ppo = env.device, cfg.ppo
+        self.device = device = env.device
         if device.type == "cuda":
             torch.backends.cuda.matmul.allow_tf32 = cfg.tf32
+            torch.backends.cudnn.allow_tf32 = cfg.tf32
+        self.generator = torch.Generator(device).manual_seed(cfg.seed)
+        self.tally, self.stopwatch = Tally(device), Stopwatch(device)
+        self.iteration = 0
+
+        groups = dict(env.groups)
         with torch.random.fork_rng(devices=[]):  # the same first weights on every device
             torch.manual_seed(cfg.seed)
-            policy = ActorCritic(cfg.policy, env.groups, env.spaces.action.rep)
+            if cfg.model is not None:
+                self.model = self._make_model(cfg.model).to(device)
+                groups[LATENT] = self.model.latent_layout
+            policy = ActorCritic(cfg.policy, groups, env.spaces.action.rep)
         self.policy = policy.to(device)
-        self.generator = torch.Generator(device).manual_seed(cfg.seed)
-        self.tally = Tally(device)
-        orbits = policy.actor.head.orbits.size
-        self.rollout = Rollout(ppo.steps, env.n, policy.widths, policy.action.dim, orbits, device)
-        self.ppo = PPO(ppo, self.policy, self.rollout, self.tally, capture=cfg.capture)
+        orbits, steps = policy.actor.head.orbits.size, cfg.ppo.steps
+        self.rollout = Rollout(steps, env.n, policy.widths, policy.action.dim, orbits, device)
+        self.ppo = PPO(cfg.ppo, self.policy, self.rollout, self.tally, capture=cfg.capture)
+        self.learner = None if cfg.model is None else self._make_learner(cfg.model)
+        self.amp = None if cfg.amp is None else self._make_amp(cfg.amp, reference)
         self.collector = Collector(
-            *(self.policy, env, self.rollout, self.tally, self.noise), capture=cfg.capture
+            *(self.policy, env, self.rollout, self.tally, self.noise),
+            eyes=None if self.learner is None else self._make_eyes(self.learner.replay),
+            style=None if self.amp is None else Style(self.amp, env.groups[GROUP]),
+            capture=cfg.capture,
         )
-        self.stopwatch = Stopwatch(device)
-        self.iteration = 0
 
     def iterate(self) -> dict[str, float]:
         """Collect, estimate, update; then, and only then, wait for the device and read figures."""
-        self.stopwatch.start()
+        watch = self.stopwatch
+        watch.start()
         self.collector.collect(self.cfg.ppo.gamma, self.cfg.ppo.lam)
-        self.stopwatch.lap("time/collect_s")
+        watch.lap("time/collect_s")
         self.ppo.update(self.generator)
-        self.stopwatch.lap("time/update_s")
+        watch.lap("time/update_s")
+        if self.learner is not None:
+            self.learner.update(self.generator)
+            watch.lap("time/model_s")
+        if self.amp is not None:
+            self.amp.update(self.generator)
+            watch.lap("time/amp_s")
         self.iteration += 1
         figures = self.tally.read()
-        return {"steps": self.steps, **self.env.metrics(), **figures, **self.stopwatch.read()}
+        return {"steps": self.steps, **self.env.metrics(), **figures, **watch.read()}
 
     @property
     def steps(self) -> int:
@@ -73,6 +103,40 @@ class Trainer:
         shape = self.env.n, self.policy.action.dim
         return torch.randn(shape, generator=self.generator, device=self.env.device)
 
+    def latent_noise(self) -> Tensor:
+        """Gumbel noise for one tick, [N, z]. A mirrored run overrides this."""
+        like = self.rollout.value
+        return self.model.noise(self.env.n, like=like, generator=self.generator)
+
+    # --- its parts ------------------------------------------------------------------------------
+    def _make_model(self, cfg: ModelCfg) -> WorldModel:
+        groups = self.env.groups
+        heights = groups["body_heights"], groups["foot_heights"]
+        return WorldModel(cfg.net, groups["proprioception"], self.env.spaces.action, *heights)
+
+    def _make_learner(self, cfg: ModelCfg) -> ModelLearner:
+        replay = Replay(self.model, self.env.n, cfg.memory, self.device)
+        return ModelLearner(cfg, self.model, replay, self.tally, capture=self.cfg.capture)
+
+    def _make_eyes(self, replay: Replay) -> Eyes:
+        widths = {name: layout.dim for name, layout in self.env.groups.items()}
+        return Eyes(
+            *(self.model, replay, widths, self.latent_noise, self.device),
+            capture=self.cfg.capture,
+        )
+
+    def _make_amp(self, cfg: AMPCfg, reference: Tensor | None) -> AMP:
+        if reference is None:
+            raise UserError("style needs reference motion; give transitions, or set amp to None")
+        group = self.env.groups[GROUP]
+        frame = Layout(tuple(f for name in FRAME for f in group if f.name == name))
+        return AMP(
+            *(cfg, reference.to(self.device), frame.rep, self.env.n, self.cfg.ppo.steps),
+            self.tally,
+            capture=self.cfg.capture,
+            seed=self.cfg.seed,
+        )
+
     # --- resume ---------------------------------------------------------------------------------
     def tensors(self) -> dict[str, Tensor]:
         """All that changes, copied."""
@@ -82,8 +146,10 @@ class Trainer:
 
     def numbers(self) -> dict[str, Any]:
         """What is no tensor, as JSON can hold it."""
-        running, env = self.collector.running, self.env.numbers()
-        return {"iteration": self.iteration, "running": running, "env": env}
+        out: dict[str, Any] = {"iteration": self.iteration, "running": self.collector.running}
+        if (eyes := self.collector.eyes) is not None:
+            out |= {"latent": eyes.two_rate.numbers(), "replay": eyes.replay.numbers()}
+        return {**out, "env": self.env.numbers()}
 
     def restore(self, tensors: Mapping[str, Tensor], numbers: Mapping[str, Any]) -> None:
         """Exactly the trainer that gave these, its config being the same. Written in place:
@@ -92,9 +158,19 @@ class Trainer:
         put_back(self._live(), tensors)
         self.generator.set_state(tensors["generator"].cpu())
         self.iteration, self.collector.running = numbers["iteration"], numbers["running"]
+        if (eyes := self.collector.eyes) is not None:
+            eyes.two_rate.restore(under("latent/", tensors), numbers["latent"])
+            eyes.replay.restore(numbers["replay"])
         self.env.restore(under("env/", tensors), numbers["env"])
 
     def _live(self) -> dict[str, Tensor]:
         """What changes in place, but for the policy and the worlds."""
         parts = named(ppo=dict(self.ppo.state()), obs=self.collector.obs)
+        if self.learner is not None:
+            parts |= named(model=self.model.state_dict(), learner=dict(self.learner.state()))
+            parts |= named(replay=self.learner.replay.tensors())
+        if (eyes := self.collector.eyes) is not None:
+            parts |= named(latent=eyes.two_rate.tensors())
+        if (style := self.collector.style) is not None:
+            parts |= named(amp=dict(style.amp.state()), style={"pair": style.pair})
         return {**parts, "begun": self.collector.begun}

@@ -38,6 +38,10 @@ class Step(Protocol):
     def valid(self) -> Tensor:
         """[N] bool: this was a transition."""
 
+    @property
+    def info(self) -> Mapping[str, Tensor]:
+        """[N] each; `flat`: the ground around is level."""
+
 
 class ActionSpace(Protocol):
     @property

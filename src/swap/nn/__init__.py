@@ -1,13 +1,14 @@
 """Layers that obey a Rep exactly, each with a plain twin (`equivariant=False`). Read in this order:
 
-parts -> basis -> init -> linear -> norm -> mlp -> conv -> gru -> latent -> orbits -> gaussian ->
-running_norm -> check -> bench
+parts -> basis -> init -> linear -> norm -> mlp -> conv -> gru -> joined -> latent -> orbits ->
+gaussian -> running_norm -> check -> bench
 """
 
 from swap.nn.basis import Basis
 from swap.nn.conv import ConvDecoder, ConvTrunk
 from swap.nn.gaussian import Gaussian, GaussianHead
 from swap.nn.gru import GRUCell
+from swap.nn.joined import Butterfly, Joined
 from swap.nn.latent import Categoricals
 from swap.nn.linear import InvariantHead, Linear
 from swap.nn.mlp import MLP
@@ -18,6 +19,7 @@ from swap.nn.running_norm import RunningNorm
 __all__ = [
     "MLP",
     "Basis",
+    "Butterfly",
     "Categoricals",
     "ChannelNorm",
     "ConvDecoder",
@@ -26,6 +28,7 @@ __all__ = [
     "Gaussian",
     "GaussianHead",
     "InvariantHead",
+    "Joined",
     "Linear",
     "Orbits",
     "RMSNorm",

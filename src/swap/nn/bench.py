@@ -144,11 +144,11 @@ def race(
         module = module.to(device)
         call = torch.compile(module) if mode == "compile" and name != "escnn" else module
         step = _pass(call, module, x, device, bf16)
-        passes[name] = _recorded(step) if mode == "graph" else step
+        passes[name] = recorded(step) if mode == "graph" else step
     seconds: dict[str, list[float]] = {name: [] for name in rivals}
     for run in range(repeats + 3):
         for name, step in passes.items():
-            elapsed = _timed(step, device)
+            elapsed = timed(step, device)
             if run >= 3:  # the first rounds compile, allocate and warm caches
                 seconds[name].append(elapsed)
     return {name: statistics.median(values) for name, values in seconds.items()}
@@ -168,7 +168,7 @@ def _pass(
     return step
 
 
-def _recorded(step: Callable[[], None]) -> Callable[[], None]:
+def recorded(step: Callable[[], None]) -> Callable[[], None]:
     """The pass as a CUDA graph."""
     side = torch.cuda.Stream()
     side.wait_stream(torch.cuda.current_stream())
@@ -182,7 +182,7 @@ def _recorded(step: Callable[[], None]) -> Callable[[], None]:
     return graph.replay
 
 
-def _timed(step: Callable[[], None], device: str) -> float:
+def timed(step: Callable[[], None], device: str) -> float:
     if device.startswith("cuda"):
         torch.cuda.synchronize()
     start = time.perf_counter()

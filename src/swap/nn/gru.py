@@ -41,13 +41,14 @@ class GRUCell(nn.Module):
     def step(self, x: Parts, h: Parts) -> Parts:
         """The same, view by view."""
         gates = self.norm(butterfly(self.gates.parts(butterfly(cat(x, h)))))
-        return tuple(self._next(g, state) for g, state in zip(gates, h, strict=True))
+        return tuple(self.gated(g, state) for g, state in zip(gates, h, strict=True))
 
-    def _next(self, gates: Tensor, h: Tensor) -> Tensor:
+    def gated(self, gates: Tensor, h: Tensor) -> Tensor:
+        """Normalised gates and the state of a view -> its next state."""
         reset, candidate, update = gates.chunk(3, -1)
         candidate = torch.tanh(torch.sigmoid(reset) * candidate)
         update = torch.sigmoid(update + self.update_bias)
-        return update * candidate + (1 - update) * h
+        return torch.addcmul(h, update, candidate - h)
 
     @torch.no_grad()
     def dense(self) -> "GRUCell":

@@ -6,12 +6,15 @@ Noise is an argument, so a mirrored rollout can be given the mirrored noise and 
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
+from torch.autograd import Function
 
 from swap.errors import UserError
+from swap.nn.joined import pointwise, views
 from swap.nn.parts import halves, views_of
 from swap.symmetry import Rep, regular
 
@@ -52,11 +55,7 @@ class Categoricals:
 
     def log_probs(self, logits: Tensor) -> tuple[Tensor, ...]:
         """Log-probabilities of each view [..., variables, classes], uniform share mixed in."""
-        if logits.shape[-1] != self.dim:
-            raise UserError(
-                f"{self.variables} variables of {self.classes} classes need {self.dim} logits, "
-                f"got {logits.shape[-1]}; pass [..., {self.dim}]"
-            )
+        self._check(logits)
         mixed = []
         for view in views_of(logits, self.equivariant):
             p = F.softmax(view.unflatten(-1, (-1, self.classes)), -1)
@@ -65,14 +64,30 @@ class Categoricals:
 
     def sample(self, logits: Tensor, noise: Tensor) -> Tensor:
         """One-hot samples [..., dim]; gradients pass straight through to the probabilities."""
-        views = []
-        for log_p, g in zip(self.log_probs(logits), views_of(noise, self.equivariant), strict=True):
-            views.append(_straight_through(log_p, log_p + g.unflatten(-1, (-1, self.classes))))
-        return torch.cat(views, -1)
+        return self._choose(logits, noise)
 
     def mode(self, logits: Tensor) -> Tensor:
         """The likeliest one-hot values, with the same gradients."""
-        return torch.cat([_straight_through(p, p) for p in self.log_probs(logits)], -1)
+        return self._choose(logits, None)
+
+    def _choose(self, logits: Tensor, noise: Tensor | None) -> Tensor:
+        self._check(logits)
+        p = pointwise(self._probs, views(logits, self.equivariant))
+        # An argmax does not see the order of rows, so both views are one tensor from here on.
+        scores = p if noise is None else pointwise(torch.log, p) + noise.view_as(p)
+        rows = (p.unflatten(-1, (-1, self.classes)), scores.unflatten(-1, (-1, self.classes)))
+        return _OneHot.apply(*rows).view_as(logits)
+
+    def _check(self, logits: Tensor) -> None:
+        if logits.shape[-1] != self.dim:
+            raise UserError(
+                f"{self.variables} variables of {self.classes} classes need {self.dim} logits, "
+                f"got {logits.shape[-1]}; pass [..., {self.dim}]"
+            )
+
+    def _probs(self, logits: Tensor) -> Tensor:
+        p = F.softmax(logits.unflatten(-1, (-1, self.classes)), -1)
+        return (p * (1 - self.unimix) + self.unimix / self.classes).flatten(-2)
 
     def kl(self, logits: Tensor, other: Tensor) -> Tensor:
         """KL[p(logits) || p(other)], summed over the variables: [...]."""
@@ -88,10 +103,17 @@ class Categoricals:
         return _add(*((p.flatten(-2) * v).sum(-1) for p, v in pairs))
 
 
-def _straight_through(log_p: Tensor, scores: Tensor) -> Tensor:
-    p = log_p.exp()
-    one_hot = F.one_hot(scores.argmax(-1), p.shape[-1]).to(p.dtype)
-    return (one_hot + (p - p.detach())).flatten(-2)
+class _OneHot(Function):
+    """Probabilities and scores [..., classes] -> 1 where the score is highest; the gradient is that
+    of the probabilities."""
+
+    @staticmethod
+    def forward(ctx: Any, p: Tensor, scores: Tensor) -> Tensor:
+        return torch.zeros_like(p).scatter_(-1, scores.argmax(-1, keepdim=True), 1.0)
+
+    @staticmethod
+    def backward(ctx: Any, *grad: Tensor) -> Any:
+        return grad[0], None
 
 
 def _add(*views: Tensor) -> Tensor:

@@ -8,6 +8,7 @@ from swap.runs.parkour import ParkourCfg
 from swap.runs.presets import PRESETS, TrainCfg, register
 from swap.runs.run import Outcome, RunCfg, train
 from swap.runs.seeding import seed_everything
+from swap.runs.sighted import SwapCfg
 from swap.runs.toy import ToyCfg
 from swap.runs.trainee import Trainee
 from swap.runs.weights import load_weights, save_weights
@@ -22,6 +23,7 @@ __all__ = [
     "ParkourCfg",
     "RunCfg",
     "SaveError",
+    "SwapCfg",
     "ToyCfg",
     "TrainCfg",
     "Trainee",

@@ -28,10 +28,13 @@ class ParkourCfg(TrainCfg):
     """On a GPU, multiply matrices in TF32."""
 
     def build(self, device: str) -> Trainee:
+        return self.trainer(self.make_env(device))
+
+    def make_env(self, device: str) -> ParkourEnv:
         engine = self.engine
         if engine == "auto":
             engine = "gpu" if device.startswith("cuda") else "cpu"
-        env = ParkourEnv(
+        return ParkourEnv(
             self.env,
             self.worlds,
             engine=engine,
@@ -39,8 +42,15 @@ class ParkourCfg(TrainCfg):
             seed=self.seed,
             capture=self.capture,
         )
-        cfg = TrainerCfg(self.ppo, self.policy, self.seed, capture=self.capture, tf32=self.tf32)
-        return Trainer(cfg, env)
+
+    def trainer(self, env: ParkourEnv) -> Trainer:
+        return Trainer(self.learning, env)
+
+    @property
+    def learning(self) -> TrainerCfg:
+        return TrainerCfg(
+            self.ppo, self.policy, seed=self.seed, capture=self.capture, tf32=self.tf32
+        )
 
 
 # An exploration of 1.0, usual elsewhere, throws this robot over within a second, and nearly every

@@ -26,7 +26,7 @@ class Ranges:
     """Uniform ranges; a range of one value switches that randomisation off."""
 
     friction: Range = (0.5, 2.0)
-    """Grip of the robot, times the course's own friction."""
+    """Friction of the ground, where the course does not need more."""
     restitution: Range = (0.0, 0.4)
     """Rebound speed over impact speed; below 0.135, that of the nominal contact, it stays that."""
     payload: Range = (0.0, 0.2)
@@ -152,9 +152,8 @@ def mirror_push(linear: Tensor, angular: Tensor) -> tuple[Tensor, Tensor]:
 
 # --- from a draw to MuJoCo's numbers --------------------------------------------------------------
 def contact_friction(drawn: Tensor, course: Tensor) -> Tensor:
-    """The drawn grip times the course's. A course that asks for more than 1 cannot be stood on
-    with less, so there the draw can only add."""
-    return torch.where(course > 1, torch.maximum(drawn, course), drawn * course)
+    """The drawn one, but no less than the course can be stood on with."""
+    return torch.maximum(drawn, course)
 
 
 def contact_solref(restitution: Tensor) -> Tensor:

@@ -1,0 +1,56 @@
+"""`swap bench model`: the world model's parameters and times, equivariant and plain."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from swap.cli.device import chosen
+from swap.cli.show import Report, show, writable
+from swap.errors import UserError
+
+
+@dataclass(frozen=True)
+class Args:
+    """Count the world model's parameters, time its tick and its training step."""
+
+    device: str = "auto"
+    """cpu, cuda, or auto."""
+    worlds: tuple[int, ...] = (1, 64)
+    """Robots that tick together, one row each."""
+    batch: int = 4
+    """Sequences of a training step."""
+    ticks: int = 16
+    """Ticks of a sequence."""
+    repeats: int = 15
+    """Timed calls of each; the median counts."""
+    graph: bool = False
+    """Record the work as a CUDA graph and replay it, as training does."""
+    json: Path | None = None
+    """Also write the figures to this file."""
+
+
+def run(args: Args) -> int:
+    writable(args.json)
+    for name in ("batch", "ticks", "repeats"):
+        if getattr(args, name) < 1:
+            raise UserError(f"--{name} {getattr(args, name)} is too small; use 1 or more")
+    if any(n < 1 for n in args.worlds):
+        raise UserError(f"--worlds {args.worlds} must all be 1 or more")
+    device = chosen(args.device)
+    if args.graph and device == "cpu":
+        raise UserError("--graph needs a GPU; leave it out on the CPU")
+    import torch
+
+    from swap.world_model.bench import bench
+
+    rows = bench(
+        device,
+        worlds=args.worlds,
+        batch=args.batch,
+        ticks=args.ticks,
+        repeats=args.repeats,
+        graph=args.graph,
+    )
+    how = f"{torch.get_num_threads()} threads" if device == "cpu" else device
+    notes = ["share: equivariant over plain; both have the same widths."]
+    show(Report(f"World model ({how}{', graph' if args.graph else ''})", rows, notes), args.json)
+    return 0

@@ -1,0 +1,53 @@
+"""`swap bench train`: where the time of a training iteration goes."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from swap.cli.device import chosen
+from swap.cli.show import Report, show, writable
+from swap.errors import UserError
+
+
+@dataclass(frozen=True)
+class Args:
+    """Time the parts of an iteration of one or more presets: physics, sensors, world model, PPO."""
+
+    preset: tuple[str, ...] = ("swap",)
+    """What to train; several are timed one after the other."""
+    worlds: int | None = None
+    """Robots side by side; by default as many as the preset has."""
+    iterations: int = 100
+    """Iterations that are timed."""
+    warm_up: int = 20
+    """Iterations before that: recordings are made, memories filled."""
+    device: str = "auto"
+    """cpu, cuda, or auto."""
+    json: Path | None = None
+    """Also write the figures to this file."""
+
+
+def run(args: Args) -> int:
+    writable(args.json)
+    for name, least in (("worlds", 1), ("iterations", 1), ("warm_up", 0)):
+        value = getattr(args, name)
+        if value is not None and value < least:
+            option = name.replace("_", "-")
+            raise UserError(f"--{option} {value} is too small; use {least} or more")
+    device = chosen(args.device)
+    from swap.evaluate.train_bench import bench
+
+    told = [
+        bench(
+            preset,
+            worlds=args.worlds,
+            iterations=args.iterations,
+            warm_up=args.warm_up,
+            device=device,
+        )
+        for preset in args.preset
+    ]
+    names = list(dict.fromkeys(name for row in told for name in row if name != "preset"))
+    rows = [{"": name, **{row["preset"]: row.get(name) for row in told}} for name in names]
+    notes = ["parts are in ms an iteration; height maps are in 'course, reward, observation'."]
+    show(Report(f"A training iteration on {device}", rows, notes), args.json)
+    return 0

@@ -1,0 +1,127 @@
+"""A preset in; how long each part of a training iteration takes, steps a second and memory, out.
+
+First whole iterations are timed as they run. Then some more with every part between two marks: that
+is a little slower, and its shares are what counts.
+"""
+
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import torch
+
+from swap.errors import UserError
+from swap.learn import Trainer
+from swap.runs import ParkourCfg
+from swap.runs.presets import find
+
+TIMED = 10
+"""Iterations that are timed part by part."""
+PARTS = (
+    "physics",
+    "course, reward, observation",
+    "camera",
+    "world-model tick",
+    "policy",
+    "style",
+    "PPO",
+    "world-model update",
+    "AMP update",
+    "other",
+)
+
+
+class Parts:
+    """Time spent in calls, by name: by marks on a GPU, by the clock elsewhere."""
+
+    def __init__(self, device: torch.device) -> None:
+        self._on_gpu = device.type == "cuda"
+        self._marks: list[tuple[str, Any, Any]] = []
+
+    def watch(self, owner: object, method: str, name: str) -> None:
+        """From now on calls of `owner.method` count as `name`."""
+        call: Callable[..., Any] = getattr(owner, method)
+
+        def watched(*args: Any, **options: Any) -> Any:
+            start = self._mark()
+            result = call(*args, **options)
+            self._marks.append((name, start, self._mark()))
+            return result
+
+        setattr(owner, method, watched)
+
+    def read(self) -> dict[str, float]:
+        """Milliseconds in all, by name; waits for the device."""
+        if self._on_gpu:
+            torch.cuda.synchronize()
+        out: dict[str, float] = {}
+        for name, a, b in self._marks:
+            spent = a.elapsed_time(b) if self._on_gpu else 1000 * (b - a)
+            out[name] = out.get(name, 0.0) + spent
+        self._marks = []
+        return out
+
+    def _mark(self) -> Any:
+        if not self._on_gpu:
+            return time.perf_counter()
+        event = torch.cuda.Event(enable_timing=True)
+        event.record()
+        return event
+
+
+def bench(
+    preset: str, *, worlds: int | None, iterations: int, warm_up: int, device: str
+) -> dict[str, Any]:
+    """Milliseconds an iteration by part, steps a second, memory in GiB."""
+    cfg = find(preset)
+    if not isinstance(cfg, ParkourCfg):
+        raise UserError(f"preset '{preset}' trains no robot; name another, e.g. swap or teacher")
+    cfg = cfg if worlds is None else replace(cfg, worlds=worlds)
+    trainer = cfg.trainer(cfg.make_env(device))
+    on_gpu = trainer.device.type == "cuda"
+    for _ in range(warm_up):
+        trainer.iterate()
+    per_iteration = _time(trainer, iterations)
+    row: dict[str, Any] = {
+        "preset": preset,
+        "worlds": cfg.worlds,
+        "steps/s": round(len(trainer.rollout) / per_iteration),
+        "ms an iteration": 1000 * per_iteration,
+    }
+    parts = _watched(trainer)
+    whole = 1000 * _time(trainer, TIMED)
+    spent = {name: ms / TIMED for name, ms in parts.read().items()}
+    spent["other"] = whole - sum(spent.values())
+    row |= {name: spent[name] for name in PARTS if name in spent}
+    row["GiB"] = torch.cuda.max_memory_allocated() / 2**30 if on_gpu else None
+    return row
+
+
+def _time(trainer: Trainer, iterations: int) -> float:
+    """Seconds an iteration. Each ends with its figures read, so the device is done."""
+    start = time.perf_counter()
+    for _ in range(iterations):
+        trainer.iterate()
+    return (time.perf_counter() - start) / iterations
+
+
+def _watched(trainer: Trainer) -> Parts:
+    parts, env, collector = Parts(trainer.device), trainer.env, trainer.collector
+    parts.watch(env.engine, "step", "physics")  # type: ignore[attr-defined]
+    for method in ("_act", "_react"):
+        parts.watch(env, method, "course, reward, observation")
+    parts.watch(env, "_photograph", "camera")
+    for method in ("decide", "judge"):
+        parts.watch(collector, method, "policy")
+    if collector.eyes is not None:
+        parts.watch(collector.eyes, "look", "world-model tick")
+    if collector.style is not None:
+        for method in ("reward", "remember"):
+            parts.watch(collector.style, method, "style")
+    parts.watch(trainer.ppo, "update", "PPO")
+    if trainer.learner is not None:
+        parts.watch(trainer.learner, "update", "world-model update")
+    if trainer.amp is not None:
+        parts.watch(trainer.amp, "update", "AMP update")
+    return parts

@@ -1,0 +1,228 @@
+"""Reference motion and the policy's own -> a discriminator that tells them apart, and a reward for
+motion that it takes for the reference (adversarial motion prior).
+
+Expert and policy are told apart by least squares, +1 and -1; a penalty on the gradient at the
+expert's samples keeps the answer smooth. The gradient is that with respect to the normalised input.
+Nothing here waits for the device; a step that is not finite, or has no data, changes nothing.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from swap.capture import Captured
+from swap.errors import UserError
+from swap.learn.ring import Ring
+from swap.learn.tally import Tally
+from swap.policy.discriminator import Discriminator, style_reward
+from swap.symmetry import Rep
+
+MEANS = ("loss", "penalty", "expert", "policy", "grad_norm")
+CULPRITS = ("loss", "grad_norm")
+
+
+@dataclass(frozen=True)
+class AMPCfg:
+    """The defaults follow WMP but for the sizes."""
+
+    weight: float = 0.01
+    """Most that style adds to the reward of a control step (0.5 a second at 50 Hz)."""
+    hidden: tuple[int, ...] = (256, 128)
+    """Hidden widths of the discriminator, both views counted."""
+    act: str = "relu"
+    """Non-linearity."""
+    equivariant: bool = True
+    """A motion and its mirror image have one score; False is the plain twin."""
+    lr: float = 1e-4
+    """Learning rate."""
+    batch: int = 1024
+    """Samples of the expert, and as many of the policy, for a gradient step."""
+    updates: int = 10
+    """Gradient steps an iteration."""
+    penalty: float = 10.0
+    """Weight of the squared gradient at the expert's samples."""
+    decay: float = 1e-3
+    """Weight decay of the hidden layers."""
+    head_decay: float = 0.1
+    """Weight decay of the last layer: keeps the answers from saturating."""
+    replay: int = 32768
+    """Transitions of the policy to remember (they are part of a checkpoint, 240 bytes each)."""
+    span: int = 4
+    """Rollouts that these are taken from."""
+
+    def __post_init__(self) -> None:
+        for name in ("batch", "updates", "replay", "span"):
+            if getattr(self, name) < 1:
+                raise UserError(f"amp.{name}={getattr(self, name)} does nothing; use 1 or more")
+        for name in ("weight", "penalty", "decay", "head_decay"):
+            if getattr(self, name) < 0:
+                raise UserError(f"amp.{name}={getattr(self, name)} is negative; use 0 or more")
+        if not self.lr > 0:
+            raise UserError(f"amp.lr={self.lr}; use a positive rate, for example 1e-4")
+
+
+class AMP:
+    """`reward` and `store` at every step of `n` worlds, `update` when a rollout is full."""
+
+    def __init__(
+        self,
+        cfg: AMPCfg,
+        expert: Tensor,
+        rep: Rep,
+        n: int,
+        steps: int,
+        tally: Tally,
+        *,
+        capture: bool,
+        seed: int = 0,
+    ) -> None:
+        """`expert` [M, 2, d] lives where the worlds do; `rep` mirrors one frame [d]; `steps`: of a
+        rollout."""
+        if expert.ndim != 3 or tuple(expert.shape[1:]) != (2, rep.dim) or not len(expert):
+            raise UserError(
+                f"expert transitions are {list(expert.shape)}; give [M, 2, {rep.dim}], M > 0"
+            )
+        device = expert.device
+        self.cfg, self.expert = cfg, expert
+        with torch.random.fork_rng(devices=[]):  # the same first weights on every device
+            torch.manual_seed(seed)
+            net = Discriminator(rep, cfg.hidden, act=cfg.act, equivariant=cfg.equivariant)
+        self.net = net.to(device)
+        per_step = min(n, max(1, cfg.replay // (cfg.span * steps)), cfg.replay)
+        self.ring = Ring(cfg.replay, 2 * rep.dim, n, per_step, device)
+        self.means = tally.means(*(f"amp/{name}" for name in MEANS))
+        self.style = tally.means("amp/style")
+        self.counted = tally.means("amp/counted")
+        self.faults = tally.counts("guard/amp_skipped", *(f"guard/amp_{x}" for x in CULPRITS))
+        # Where recordings look for their input.
+        self.pair = torch.zeros(n, 2, rep.dim, device=device)
+        self.mask = torch.zeros(n, dtype=torch.bool, device=device)
+        self.ours, self.theirs = (
+            torch.zeros(cfg.batch, dtype=torch.long, device=device) for _ in range(2)
+        )
+        self.judge = Captured(self._judge, device, enabled=capture)
+        self.keep = Captured(self._keep, device, enabled=capture)
+        self.step = Captured(self._step, device, enabled=capture)
+        self._make_adam(device)
+
+    def _make_adam(self, device: torch.device) -> None:
+        """As PPO's: fused, with a guard, its tensors there from the start."""
+        net = self.net.reader.net
+        assert net.out is not None
+        head = list(net.out.parameters())
+        trunk = [p for p in self.net.parameters() if all(p is not q for q in head)]
+        self.parameters = [*trunk, *head]
+        self.adam = torch.optim.Adam(
+            [
+                {"params": trunk, "weight_decay": self.cfg.decay},
+                {"params": head, "weight_decay": self.cfg.head_decay},
+            ],
+            lr=torch.tensor(self.cfg.lr, device=device),
+            fused=True,
+            capturable=self.step.enabled,
+        )
+        self._scale, self._bad = torch.ones((), device=device), torch.zeros((), device=device)
+        self.adam.grad_scale, self.adam.found_inf = self._scale, self._bad  # type: ignore[attr-defined]
+        for p in self.parameters:
+            self.adam.state[p] = {
+                "step": torch.zeros((), device=device),
+                "exp_avg": torch.zeros_like(p),
+                "exp_avg_sq": torch.zeros_like(p),
+            }
+
+    # --- while the worlds are stepped -----------------------------------------------------------
+    def reward(self, pair: Tensor, mask: Tensor) -> Tensor:
+        """What to add to the reward [N] of transitions [N, 2, d]: 0 where `mask` [N] is False.
+        The next call overwrites it."""
+        self.pair.copy_(pair)
+        self.mask.copy_(mask)
+        return self.judge()
+
+    def store(self, pair: Tensor, mask: Tensor) -> None:
+        """Remember transitions to learn from, where `mask` is True: those that are valid, and far
+        from obstacles, of which the reference knows nothing."""
+        self.pair.copy_(pair)
+        self.mask.copy_(mask)
+        self.keep()
+
+    @torch.no_grad()
+    def _judge(self) -> Tensor:
+        mask, flat = self._sound()
+        style = torch.where(mask, style_reward(self.net(self.net.coordinates(flat))), 0.0)
+        several = mask.sum()
+        self.style.add([style.sum() / several.clamp(min=1)], weight=several)
+        self.counted.add([several / len(mask)])
+        return self.cfg.weight * style
+
+    @torch.no_grad()
+    def _keep(self) -> None:
+        mask, flat = self._sound()
+        self.ring.store(flat, mask)
+
+    def _sound(self) -> tuple[Tensor, Tensor]:
+        """Which rows count [N], and the rows [N, 2 d] with zeros in those that do not."""
+        flat = self.pair.flatten(1)
+        mask = self.mask & torch.isfinite(flat.sum(1))
+        return mask, torch.where(mask[:, None], flat, 0.0)
+
+    # --- and after it ---------------------------------------------------------------------------
+    def update(self, generator: torch.Generator) -> None:
+        """An iteration's gradient steps, on samples drawn with the generator."""
+        device, many = self.expert.device, (self.cfg.updates, self.cfg.batch)
+        picks = torch.randint(len(self.expert), many, generator=generator, device=device)
+        chances = torch.rand(many, generator=generator, device=device)
+        for pick, chance in zip(picks, chances, strict=True):
+            self.theirs.copy_(pick)
+            self.ours.copy_(self.ring.pick(chance))
+            self.step()
+
+    def _step(self) -> None:
+        """One gradient step on `theirs` of the expert and `ours` of the ring."""
+        expert = self.expert.index_select(0, self.theirs).flatten(1)
+        policy = self.ring.rows.index_select(0, self.ours)
+        filled = self.ring.count > 0
+        norm = self.net.reader.norm
+        norm.update(expert, filled.expand(len(expert)))
+        norm.update(policy, filled.expand(len(policy)))
+        losses = self.losses(self.net.coordinates(expert), self.net.coordinates(policy))
+        gradients = torch.autograd.grad(losses["loss"], self.parameters)
+        with torch.no_grad():
+            length = torch.nn.utils.get_total_norm(gradients)
+            sound = torch.isfinite(length) & torch.isfinite(losses["loss"])
+            self._bad.copy_(~(sound & filled))
+        for p, gradient in zip(self.parameters, gradients, strict=True):
+            p.grad = gradient.contiguous()  # fused Adam takes it that layouts agree
+        self.adam.step()
+        with torch.no_grad():
+            figures = {**losses, "grad_norm": length}
+            self.means.add([figures[name] for name in MEANS], weight=sound & filled)
+            bad = [~torch.isfinite(figures[name]) for name in CULPRITS]
+            self.faults.add([~sound, *bad])
+
+    def losses(self, expert: Tensor, policy: Tensor) -> dict[str, Tensor]:
+        """Of coordinates [B, 2 d] each; scalars."""
+        # In even and odd coordinates: a mirrored sample has the same squares in the same order.
+        expert = expert.detach().requires_grad_(True)
+        theirs, ours = self.net(expert), self.net(policy)
+        (slope,) = torch.autograd.grad(theirs.sum(), expert, create_graph=True)
+        penalty = slope.square().sum(-1).mean()
+        apart = ((theirs - 1).square().mean() + (ours + 1).square().mean()) / 2
+        return {
+            "loss": apart + self.cfg.penalty * penalty,
+            "penalty": penalty,
+            "expert": theirs.mean(),
+            "policy": ours.mean(),
+        }
+
+    # --- for a resume ---------------------------------------------------------------------------
+    def state(self) -> Iterator[tuple[str, Tensor]]:
+        """All that changes, by name; to restore, copy into it."""
+        for name, x in self.net.state_dict().items():
+            yield f"net/{name}", x
+        for name, p in self.net.named_parameters():
+            for key, value in self.adam.state[p].items():
+                yield f"adam/{name}/{key}", value
+        for name, x in self.ring.state():
+            yield f"ring/{name}", x

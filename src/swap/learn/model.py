@@ -1,0 +1,134 @@
+"""Sequences from the replay in, a better world model out: eq. 9, by Adam with clipped gradients.
+
+Nothing waits for the device. Gradients are clipped by the size of the weights they change (adaptive
+gradient clipping), and a step that is not finite changes nothing and is counted.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import torch
+from torch import Tensor
+
+from swap.capture import Captured
+from swap.errors import UserError
+from swap.learn.replay import Replay
+from swap.learn.tally import Tally
+from swap.world_model import WorldModel, WorldModelCfg
+
+SMALLEST = 1e-3
+"""Weights shorter than this are taken as this long: a zero could otherwise never grow."""
+
+
+@dataclass(frozen=True)
+class ModelCfg:
+    """The world model and how it learns."""
+
+    net: WorldModelCfg = field(default_factory=WorldModelCfg)
+    batch: int = 32
+    """Sequences a gradient step."""
+    ticks: int = 64
+    """Ticks of a sequence."""
+    updates: int = 10
+    """Gradient steps an iteration."""
+    memory: int = 128
+    """Ticks of each world to choose sequences from."""
+    lr: float = 1e-4
+    """Learning rate after the warm-up."""
+    warm_up: int = 1000
+    """Gradient steps over which the rate grows from zero."""
+    agc: float = 0.3
+    """A gradient longer than this share of its weights is shortened to it."""
+
+    def __post_init__(self) -> None:
+        for name in ("batch", "ticks", "updates", "warm_up"):
+            if getattr(self, name) < 1:
+                raise UserError(f"model.{name}={getattr(self, name)}; use 1 or more")
+        if self.memory <= self.ticks:
+            raise UserError(
+                f"model.memory={self.memory} holds no sequence of {self.ticks} ticks and one "
+                f"before; use {self.ticks + 1} or more"
+            )
+        for name in ("lr", "agc"):
+            if not getattr(self, name) > 0:
+                raise UserError(f"model.{name}={getattr(self, name)}; use more than 0")
+
+
+class ModelLearner:
+    """Updates `model` from `replay`."""
+
+    def __init__(
+        self, cfg: ModelCfg, model: WorldModel, replay: Replay, tally: Tally, *, capture: bool
+    ) -> None:
+        self.cfg, self.model, self.replay = cfg, model, replay
+        self.parameters: list[Tensor] = list(model.parameters())
+        device = self.parameters[0].device
+        self.means = tally.means(*(f"model/{name}" for name in (*model.figures, "grad_norm")))
+        self.faults = tally.counts("guard/model_skipped")
+        # Where a recording looks for its input.
+        self.worlds, self.starts = (
+            torch.zeros(cfg.batch, dtype=torch.long, device=device) for _ in range(2)
+        )
+        self.noise = torch.zeros(cfg.batch, cfg.ticks, model.categoricals.dim, device=device)
+        self.lr, self.count = torch.zeros((), device=device), torch.zeros((), device=device)
+        self.step = Captured(self._step, device, enabled=capture)
+        self.adam = torch.optim.Adam(
+            self.parameters, lr=self.lr, fused=True, capturable=self.step.enabled
+        )
+        self._bad = torch.zeros((), device=device)
+        self.adam.grad_scale, self.adam.found_inf = None, self._bad  # type: ignore[attr-defined]
+        for p in self.parameters:
+            self.adam.state[p] = {
+                "step": torch.zeros((), device=device),
+                "exp_avg": torch.zeros_like(p),
+                "exp_avg_sq": torch.zeros_like(p),
+            }
+
+    def update(self, generator: torch.Generator) -> None:
+        """An iteration's gradient steps, once there are sequences to learn from."""
+        if not self.replay.starts(self.cfg.ticks):
+            return
+        for _ in range(self.cfg.updates):
+            self.draw(generator)
+            self.step()
+
+    def draw(self, generator: torch.Generator) -> None:
+        """Choose the sequences of the next step, and its noise."""
+        device, batch = self.lr.device, self.cfg.batch
+        worlds = torch.randint(self.replay.n, (batch,), generator=generator, device=device)
+        chance = torch.rand(batch, generator=generator, device=device)
+        self.worlds.copy_(worlds)
+        self.starts.copy_(self.replay.pick(chance, self.cfg.ticks))
+        lead = batch, self.cfg.ticks
+        self.noise.copy_(self.model.noise(*lead, like=self.noise, generator=generator))
+
+    def _step(self) -> None:
+        """One gradient step on the sequences that were drawn."""
+        sequences = self.replay.take(self.worlds, self.starts, self.cfg.ticks)
+        loss, figures = self.model.loss(sequences, self.noise)
+        gradients = torch.autograd.grad(loss, self.parameters)
+        with torch.no_grad():
+            lengths = torch.stack(torch._foreach_norm(gradients))
+            weights = torch.stack(torch._foreach_norm(self.parameters)).clamp_(min=SMALLEST)
+            allowed = self.cfg.agc * weights
+            shares = torch.where(lengths > allowed, allowed / lengths, 1.0)
+            clipped = torch._foreach_mul(gradients, list(shares.unbind()))
+            sound = torch.isfinite(lengths).all() & torch.isfinite(loss)
+            self._bad.copy_(~sound)
+            self.count.add_(1)
+            self.lr.copy_(self.cfg.lr * (self.count / self.cfg.warm_up).clamp(max=1.0))
+        for p, gradient in zip(self.parameters, clipped, strict=True):
+            p.grad = gradient.contiguous()  # fused Adam takes it that layouts agree
+        self.adam.step()
+        with torch.no_grad():
+            told = [*(figures[name] for name in self.model.figures), lengths.square().sum().sqrt()]
+            self.means.add(told, weight=sound)
+            self.faults.add([~sound])
+
+    # --- for a resume ---------------------------------------------------------------------------
+    def state(self) -> Iterator[tuple[str, Tensor]]:
+        """The optimiser's own tensors, by name; to restore, copy into them."""
+        yield "count", self.count
+        for name, p in self.model.named_parameters():
+            for key, value in self.adam.state[p].items():
+                yield f"adam/{name}/{key}", value

@@ -1,0 +1,105 @@
+"""Ticks of all worlds in, sequences of them out: a ring for every world, on the device.
+
+Images are bytes, the rest half precision: 10 kB a tick and world. A latent is kept with every tick,
+so that a sequence from the middle of an episode can begin with what was known there.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from swap.errors import UserError
+from swap.world_model import Latent, Sequences, WorldModel
+
+SMALL = 64 * 2**20
+"""Bytes up to which a replay is part of a checkpoint; a larger one fills again in seconds."""
+
+
+class Replay:
+    """The last `ticks` ticks of `n` worlds."""
+
+    def __init__(self, model: WorldModel, n: int, ticks: int, device: torch.device) -> None:
+        cfg = model.cfg
+        self.n, self.ticks, self._classes = n, ticks, cfg.classes
+
+        def make(*shape: int, dtype: torch.dtype = torch.float16) -> Tensor:
+            return torch.zeros(ticks, n, *shape, dtype=dtype, device=device)
+
+        self.data = {
+            "depth_noisy": make(*cfg.image, dtype=torch.uint8),
+            "depth_clean": make(*cfg.image, dtype=torch.uint8),
+            "prop": make(model.prop.dim),
+            "actions": make(cfg.k, model.action.dim),
+            "body": make(model.body.dim),
+            "foot": make(model.foot.dim),
+            "first": make(dtype=torch.bool),
+            "valid": make(dtype=torch.bool),
+            "h": make(cfg.deter),
+            "z": make(cfg.variables, dtype=torch.uint8),
+        }
+        self.slot = torch.zeros(1, dtype=torch.long, device=device)
+        """Where the next tick goes."""
+        self.filled = 0
+        """Ticks there are; known to the host, so that nobody has to ask the device."""
+
+    def store(self, tick: Mapping[str, Tensor], latent: Latent) -> None:
+        """One tick of all worlds, [N, ...] each, and the latent it led to. Recordable; the host's
+        half is `stored`."""
+        variables = latent.z.unflatten(-1, (-1, self._classes))
+        tick = {**tick, "h": latent.h, "z": variables.argmax(-1)}
+        for name, kept in self.data.items():
+            kept.index_copy_(0, self.slot, tick[name].to(kept.dtype)[None])
+        self.slot.add_(1).remainder_(self.ticks)
+
+    def stored(self) -> None:
+        self.filled = min(self.filled + 1, self.ticks)
+
+    def starts(self, length: int) -> int:
+        """How many places a sequence of that length can begin at. The oldest tick is no such place:
+        what was known before it is gone."""
+        return max(0, self.filled - length)
+
+    def take(self, worlds: Tensor, starts: Tensor, length: int) -> Sequences:
+        """Sequences of `worlds` [B], each from its start [B] on, as `pick` gives them."""
+        begin = self.slot + starts
+        slots = (begin[:, None] + torch.arange(length, device=begin.device)) % self.ticks
+        rows = slots * self.n + worlds[:, None]  # [B, T]
+        before = ((begin - 1) % self.ticks) * self.n + worlds  # [B]
+        got = {
+            name: kept.flatten(0, 1).index_select(0, rows.flatten()).unflatten(0, rows.shape)
+            for name, kept in self.data.items()
+            if name not in ("h", "z")
+        }
+        h, z = (self.data[name].flatten(0, 1).index_select(0, before) for name in ("h", "z"))
+        context = Latent(h.float(), F.one_hot(z.long(), self._classes).float().flatten(-2))
+        floats = ("prop", "actions", "body", "foot")
+        return Sequences(
+            **{name: x.float() if name in floats else x for name, x in got.items()},
+            context=context,
+        )
+
+    def pick(self, chance: Tensor, length: int) -> Tensor:
+        """Uniform numbers in [0, 1) [B] -> starts for `take` [B]: how many slots past the one that
+        is written next, which in a full ring is the oldest."""
+        if not self.starts(length):
+            raise UserError(f"{self.filled} ticks hold no sequence of {length} after a first one")
+        empty = self.ticks - self.filled  # slots from the next one on that hold nothing yet
+        return empty + 1 + (chance * self.starts(length)).long()
+
+    # --- resume ---------------------------------------------------------------------------------
+    @property
+    def small(self) -> bool:
+        return sum(x.nbytes for x in self.data.values()) <= SMALL
+
+    def tensors(self) -> dict[str, Tensor]:
+        """Live ones, to keep and to put back; nothing if there is too much of it."""
+        return {**self.data, "slot": self.slot} if self.small else {}
+
+    def numbers(self) -> dict[str, Any]:
+        return {"filled": self.filled if self.small else 0}
+
+    def restore(self, numbers: Mapping[str, Any]) -> None:
+        self.filled = numbers["filled"]

@@ -1,0 +1,58 @@
+"""A clip -> what it asks of the joints, whether they can give it, and targets that make them."""
+
+import numpy as np
+
+from swap.motions.clip import Clip
+from swap.robots import Robot, feet_in_base
+
+SPEED_SHARE = 0.8
+"""No joint of a clip is faster than this share of its no-load speed,"""
+TORQUE_SHARE = 1.0
+"""none needs more than this share of its peak torque,"""
+ROOM_RAD = 0.02
+"""and none comes nearer than this to the end of its range."""
+NUDGE_RAD = 1e-5
+
+
+def within(robot: Robot, clip: Clip) -> bool:
+    """The robot's joints can do this."""
+    return (
+        speed_share(robot, clip) <= SPEED_SHARE  # False for NaN: a foot out of reach
+        and torque_share(robot, clip) <= TORQUE_SHARE
+        and room_rad(robot, clip) >= ROOM_RAD
+    )
+
+
+def speed_share(robot: Robot, clip: Clip) -> float:
+    """The fastest joint, as a share of its no-load speed."""
+    no_load = np.array([joint.motor.speed for joint in robot.joints])
+    return float((np.abs(clip.joint_vel) / no_load).max())
+
+
+def torque_share(robot: Robot, clip: Clip) -> float:
+    """The joint that works hardest, as a share of its peak torque."""
+    peak = np.array([joint.motor.torque for joint in robot.joints])
+    return float((np.abs(torques(robot, clip)) / peak).max())
+
+
+def room_rad(robot: Robot, clip: Clip) -> float:
+    """How far every joint stays from the ends of its range; negative beyond them."""
+    low, high = np.array([joint.range for joint in robot.joints]).T
+    angle = clip.joint_pos + robot.default_pose
+    return float(np.minimum(angle - low, high - angle).min())
+
+
+def torques(robot: Robot, clip: Clip) -> np.ndarray:
+    """[T, 12] Nm: what balances the pushes at the feet; the legs themselves weigh nothing here."""
+    q = clip.joint_pos + robot.default_pose
+    out = np.zeros_like(q)
+    for k, nudge in enumerate(np.eye(len(robot.joints)) * NUDGE_RAD):
+        moves = (feet_in_base(robot, q + nudge) - feet_in_base(robot, q - nudge)) / (2 * NUDGE_RAD)
+        out[:, k] = -(moves * clip.push_b).sum((-2, -1))
+    return out
+
+
+def targets(robot: Robot, clip: Clip) -> np.ndarray:
+    """[T, 12] rad: held as PD targets they give the planned torques where the plan is met."""
+    ahead = (torques(robot, clip) + robot.kd * clip.joint_vel) / robot.kp
+    return clip.joint_pos + robot.default_pose + ahead

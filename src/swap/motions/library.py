@@ -1,0 +1,55 @@
+"""A robot -> its clips: every gait at its speeds and turns, as far as the joints can follow."""
+
+from collections.abc import Sequence
+
+from swap.errors import UserError
+from swap.motions.clip import Clip
+from swap.motions.effort import within
+from swap.motions.gaits import MIRRORED, NAMES, Gait, find
+from swap.motions.motion import Motion
+from swap.motions.pace import Command, scaled
+from swap.robots import Robot
+
+SECONDS = 4.0
+"""Length of a clip: some cycles, which the control rate meets at ever other phases."""
+SLOWER = 0.9
+"""A clip that is too fast for the robot's joints is slowed down by this factor..."""
+SLOWEST = 0.5
+"""...down to this share of its command; then it is given up."""
+
+
+def clips(robot: Robot, gaits: Sequence[str] = NAMES, seconds: float = SECONDS) -> list[Clip]:
+    """Each clip is followed by its mirror image, so the set is its own mirror image."""
+    if not seconds > 0:
+        raise UserError(f"clips of {seconds} s; give a positive length")
+    out: list[Clip] = []
+    for k, name in enumerate(gaits):
+        gait = find(name)
+        if name in gaits[:k] or MIRRORED.get(name) in gaits[:k]:  # there already
+            continue
+        for command in commands(gait):
+            clip = fitted(robot, gait, scaled(robot, command), seconds)
+            if clip is not None:
+                out += [clip, clip.mirrored(robot)]
+    if not out:
+        raise UserError(f"{robot.name} can do none of {', '.join(gaits)}; are its limits right?")
+    return out
+
+
+def commands(gait: Gait) -> list[Command]:
+    """What there are clips of, for a robot of Apollo's size."""
+    turning = [Command(v, 0.0, w) for v in gait.forward_mps for w in gait.turn_rps]
+    return turning + [Command(0.0, v, 0.0) for v in gait.sideways_mps]
+
+
+def fitted(
+    robot: Robot, gait: Gait, command: Command, seconds: float, slowest: float = SLOWEST
+) -> Clip | None:
+    """The clip, slower where the robot's joints ask for it, or None."""
+    share = 1.0
+    while share >= slowest:
+        clip = Motion(robot, gait, command * share).clip(seconds)
+        if within(robot, clip):
+            return clip
+        share *= SLOWER
+    return None

@@ -1,0 +1,32 @@
+"""Where the feet are to be -> joint angles, in closed form for any robot of this room."""
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from swap.robots.kinematics import turning
+from swap.robots.robot import Robot
+
+
+def angles_for_feet(robot: Robot, feet_b: ArrayLike) -> np.ndarray:
+    """Foot centres in the base frame [..., 4, 3] -> angles [..., 12]; NaN for a leg that cannot
+    reach its point.
+
+    Of the two ways to bend a leg it takes the one of the default pose, and the leg hangs below its
+    abad axis. Joint ranges are not looked at.
+    """
+    legs, turns = robot.legs, turning(robot)
+    offset, thigh, shank = np.array([(leg.offset, leg.thigh, leg.shank) for leg in legs]).T
+    bend = np.sign([leg.joints[2].default for leg in legs] * turns[:, 2])
+    x, y, z = np.moveaxis(np.asarray(feet_b, float) - [leg.mount for leg in legs], -1, 0)
+    # The abad joint turns the leg's plane, which passes beside its axis at a distance `offset`.
+    below = y * y + z * z - offset * offset
+    down = np.sqrt(np.maximum(below, 0))  # from hip to foot within that plane
+    # One angle from one quotient: mirrored points then give the very negative.
+    abad = np.arctan2(z * offset + y * down, y * offset - z * down)
+    cosine = (x * x + down * down - thigh * thigh - shank * shank) / (2 * thigh * shank)
+    knee = bend * np.arccos(np.clip(cosine, -1, 1))
+    hip = np.arctan2(-x, down) - np.arctan2(shank * np.sin(knee), thigh + shank * np.cos(knee))
+    angles = np.stack([abad, hip, knee], -1)
+    reached = (below >= 0) & (np.abs(cosine) <= 1)
+    angles = np.where(reached[..., None], angles * turns, np.nan)
+    return angles.reshape(*angles.shape[:-2], -1)

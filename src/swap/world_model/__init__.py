@@ -1,0 +1,22 @@
+"""What the robot expects of the world: encoder, latent state, decoder, loss. Read in this order:
+
+depth -> encoder -> rssm -> decoder -> batch -> loss -> model -> bench
+"""
+
+from swap.world_model.batch import Sequences
+from swap.world_model.decoder import Reconstruction
+from swap.world_model.depth import DepthCode
+from swap.world_model.loss import LossCfg
+from swap.world_model.model import Followed, WorldModel, WorldModelCfg
+from swap.world_model.rssm import Latent
+
+__all__ = [
+    "DepthCode",
+    "Followed",
+    "Latent",
+    "LossCfg",
+    "Reconstruction",
+    "Sequences",
+    "WorldModel",
+    "WorldModelCfg",
+]

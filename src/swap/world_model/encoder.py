@@ -1,0 +1,44 @@
+"""A noisy depth image and proprioception -> an embedding, mirrored when they are mirrored."""
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor, nn
+
+from swap.nn import MLP, ConvTrunk
+from swap.nn.parts import cat, views_of
+from swap.symmetry import Rep, regular
+
+PROP_CLIP = 5.0
+"""A robot at rest or running stays within about 3; what is beyond is a fault, and is bounded."""
+
+
+class Encoder(nn.Module):
+    """e_φ(F_o(o)) = F_l(e_φ(o)), eq. 4: an SE-CNN for the image, an SE-MLP beside it."""
+
+    def __init__(
+        self,
+        size: tuple[int, int],
+        channels: Sequence[int],
+        prop: Rep,
+        hidden: int,
+        *,
+        equivariant: bool,
+    ) -> None:
+        super().__init__()
+        self.equivariant = equivariant
+        # The norms make features independent of the strength of their input. A plane of ones beside
+        # the depth keeps its absolute value: without it a wall at 1 m and one at 2 m look alike.
+        self.image = ConvTrunk(size, channels, image_channels=2, equivariant=equivariant)
+        self.prop = MLP(prop, (hidden, hidden), act="silu", norm=True, equivariant=equivariant)
+
+    @property
+    def rep(self) -> Rep:
+        return regular((self.image.features + self.prop.rep_out.dim) // 2)
+
+    def forward(self, depth: Tensor, prop: Tensor) -> Tensor:
+        """[..., rows, cols] in the networks' range and [..., d] -> [..., E]."""
+        seen = self.image(torch.stack((depth, torch.ones_like(depth)), -3))
+        felt = self.prop(prop.clamp(-PROP_CLIP, PROP_CLIP))
+        sides = cat(views_of(seen, self.equivariant), views_of(felt, self.equivariant))
+        return torch.cat(sides, -1)

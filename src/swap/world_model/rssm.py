@@ -1,0 +1,107 @@
+"""The latent state: where the last actions led (h), and what is seen there (z).
+
+One step of every way through it goes through `Steps`: a tick in training, evaluation and on the
+robot, a step of imagination, a step of a training sequence.
+"""
+
+from typing import NamedTuple
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from swap.nn import MLP, Butterfly, Categoricals, GRUCell, Joined, Linear, RMSNorm
+from swap.nn.joined import joined, pointwise, views
+from swap.symmetry import Rep, regular
+
+
+class Latent(NamedTuple):
+    """Both mirror by the paper's F_l (eq. 3), halves in place of alternating entries."""
+
+    h: Tensor  # [..., deter]
+    z: Tensor  # [..., variables * classes], one-hot
+
+
+class Rssm(nn.Module):
+    """Recurrent model, prior and posterior of section III-B.
+
+    The layers that read actions and embeddings are linear up to the first norm, so what they have
+    to say is computed for all ticks at once (`heard`, `seen`); only what needs the state is left
+    to the loop.
+    """
+
+    def __init__(
+        self,
+        deter: int,
+        hidden: int,
+        latent: Categoricals,
+        actions: Rep,
+        embedding: Rep,
+        *,
+        update_bias: float,
+        equivariant: bool,
+    ) -> None:
+        super().__init__()
+        self.latent, self.equivariant = latent, equivariant
+        self.butterfly = Butterfly(equivariant=equivariant)
+        wide, state = regular(hidden // 2), regular(deter // 2)
+        # One in `classes` entries of z is 1: this gain makes it as loud as the actions.
+        loud = latent.classes**0.5
+        self.z_in = Linear(latent.rep, wide, bias=False, gain=loud, equivariant=equivariant)
+        self.actions_in = Linear(actions, wide, bias=False, equivariant=equivariant)
+        self.in_norm = RMSNorm(hidden, equivariant=equivariant)
+        self.cell = GRUCell(hidden, deter, update_bias=update_bias, equivariant=equivariant)
+        self.prior = MLP(
+            state, (hidden,), latent.rep, act="silu", norm=True, equivariant=equivariant
+        )
+        self.h_seen = Linear(state, wide, bias=False, equivariant=equivariant)
+        self.seen_in = Linear(embedding, wide, bias=False, equivariant=equivariant)
+        self.seen_norm = RMSNorm(hidden, equivariant=equivariant)
+        self.posterior = Linear(wide, latent.rep, equivariant=equivariant)
+
+    def heard(self, actions: Tensor) -> Tensor:
+        """Actions [..., k * 12] -> what the recurrent model reads of them, [V, ..., hidden / V]."""
+        return joined(self.actions_in.parts(self.actions_in.source.split(actions)))
+
+    def seen(self, embedding: Tensor) -> Tensor:
+        """Embedding [..., E] -> what the posterior reads of it, [V, ..., hidden / V]."""
+        return joined(self.seen_in.parts(self.seen_in.source.split(embedding)))
+
+    def steps(self) -> "Steps":
+        """The weights of a step, made ready once for as many steps as there are."""
+        return Steps(self)
+
+    def draw(self, logits: Tensor, noise: Tensor | None) -> Tensor:
+        """z from Gumbel noise; without noise the likeliest."""
+        return self.latent.mode(logits) if noise is None else self.latent.sample(logits, noise)
+
+
+class Steps:
+    """h_t = f_φ(h_{t-k}, z_{t-k}, a_{t-k:t-1}), eq. 5, and z_t ~ q_φ(. | h_t, o_t), eq. 7."""
+
+    def __init__(self, rssm: Rssm) -> None:
+        self.rssm, self.equivariant, self.butterfly = rssm, rssm.equivariant, rssm.butterfly
+        self.z_in = Joined(rssm.z_in, rssm.in_norm)
+        self.gates = Joined(rssm.cell.gates, rssm.cell.norm)
+        self.h_seen = Joined(rssm.h_seen, rssm.seen_norm)
+        self.posterior = Joined(rssm.posterior)
+        # Made here: a 0.0 in `where` would be a launch of its own, twice a step.
+        self.zero = rssm.cell.norm.gain.new_zeros(())
+
+    def begin(self, last: Latent, first: Tensor) -> Latent:
+        """Where an episode begins, `first` [B], there is no latent before it."""
+        return Latent(*(torch.where(first.unsqueeze(-1), self.zero, x) for x in last))
+
+    def recur(self, last: Latent, heard: Tensor) -> Tensor:
+        """The latent [B, ...] and actions heard [V, B, ...] -> the next h [B, deter]."""
+        fly, h, z = self.butterfly, *(views(x, self.equivariant) for x in last)
+        x = pointwise(F.silu, fly(self.z_in(fly(z), heard)))
+        gates = fly(self.gates(fly(torch.cat((x, h), -1))))
+        return pointwise(self.rssm.cell.gated, gates, h).flatten(-2)
+
+    def look(self, h: Tensor, seen: Tensor) -> Tensor:
+        """h [B, deter] and the embedding seen [V, B, ...] -> logits of the posterior [B, z]."""
+        fly = self.butterfly
+        parities = self.h_seen(fly(views(h, self.equivariant)), seen)
+        x = pointwise(F.silu, fly(parities))
+        return fly(self.posterior(fly(x))).flatten(-2)

@@ -1,0 +1,369 @@
+"""The discriminator's learner: losses by the book, mirror, ring, guard, resume."""
+
+import copy
+from dataclasses import replace
+
+import pytest
+import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from swap.errors import UserError
+from swap.learn import AMP, AMPCfg
+from swap.learn.ring import Ring
+from swap.learn.tally import Tally
+from swap.policy import style_reward
+from swap.symmetry import Spaces
+
+FRAME = Spaces().layout("joint_pos", "lin_vel", "ang_vel", "joint_vel").rep
+N, STEPS = 32, 8
+CFG = AMPCfg(lr=1e-3, batch=64, updates=5, replay=512, hidden=(64, 32))
+
+
+def some(n, seed, shift=0.0):
+    generator = torch.Generator().manual_seed(seed)
+    return torch.randn(n, 2, 30, generator=generator) * 0.5 + shift
+
+
+def made(cfg=CFG, expert=None, seed=0):
+    tally = Tally(torch.device("cpu"))
+    expert = some(300, 1) if expert is None else expert
+    return AMP(cfg, expert, FRAME, N, STEPS, tally, capture=False, seed=seed), tally
+
+
+def live(amp, seed, shift=0.8, mirrored=False):
+    """One rollout's worth of the policy's motion; a third of it near obstacles."""
+    for step in range(STEPS):
+        pair = some(N, 100 * seed + step, shift)
+        mask = torch.arange(N) % 3 != step % 3
+        amp.store(FRAME(pair) if mirrored else pair, mask)
+
+
+def chance(seed=0):
+    return torch.Generator().manual_seed(seed)
+
+
+def test_it_learns_to_tell_two_sets_apart():
+    amp, tally = made()
+    generator = chance()
+    theirs, ours, every = some(500, 7), some(500, 8, 0.8), torch.ones(N, dtype=torch.bool)
+    for k in range(60):  # 300 gradient steps
+        live(amp, k)
+        amp.update(generator)
+        figures = tally.read()
+        if k == 0:
+            first = figures
+    assert figures["amp/loss"] < 0.6 * first["amp/loss"]
+    assert figures["amp/expert"] > 0.3
+    assert figures["amp/policy"] < -0.3
+    score = [amp.net(amp.net.coordinates(x.flatten(1))) for x in (theirs, ours)]
+    assert (score[0] > 0).float().mean() > 0.9
+    assert (score[1] < 0).float().mean() > 0.9
+    like, unlike = (amp.reward(x[:N], every).clone() for x in (theirs, ours))
+    assert like.mean() > 2 * unlike.mean() > 0
+    assert like.max() <= CFG.weight
+    assert figures["guard/amp_skipped"] == 0
+
+
+def test_losses_are_those_of_the_book():
+    """Gradient of every sample by itself, with respect to the normalised entries."""
+    amp, _ = made()
+    live(amp, 0)
+    amp.update(chance())
+    expert, policy = some(20, 3).flatten(1), some(20, 4, 1.0).flatten(1)
+    losses = amp.losses(amp.net.coordinates(expert), amp.net.coordinates(policy))
+
+    def score(x):
+        return amp.net.reader.net(x).squeeze(-1)
+
+    norm, slopes = amp.net.reader.norm, []
+    for row in norm(expert):
+        row = row.clone().requires_grad_(True)
+        score(row).backward()
+        slopes.append(row.grad.norm() ** 2)
+    theirs, ours = score(norm(expert)), score(norm(policy))
+    penalty = torch.stack(slopes).mean()
+    apart = 0.5 * (((theirs - 1) ** 2).mean() + ((ours + 1) ** 2).mean())
+    assert penalty > 1e-4
+    assert torch.allclose(losses["penalty"], penalty, rtol=1e-4)
+    assert torch.allclose(losses["loss"], apart + 10 * penalty, rtol=1e-4)
+
+
+def test_a_step_is_adams_with_weight_decay():
+    amp, _ = made()
+    live(amp, 0)
+    amp.update(chance())
+    twin = copy.deepcopy(amp.net)
+    head = {id(p) for p in twin.reader.net.out.parameters()}
+    groups = [[p for p in twin.parameters() if (id(p) in head) == flag] for flag in (False, True)]
+    reference = torch.optim.Adam(
+        [
+            {"params": params, "weight_decay": decay}
+            for params, decay in zip(groups, (CFG.decay, CFG.head_decay), strict=True)
+        ],
+        lr=CFG.lr,
+    )
+    for p, q in zip(twin.parameters(), amp.net.parameters(), strict=True):
+        reference.state[p] = {key: x.clone() for key, x in amp.adam.state[q].items()}
+    amp.step()
+    expert = amp.expert.index_select(0, amp.theirs).flatten(1)
+    policy = amp.ring.rows.index_select(0, amp.ours)
+    for rows in (expert, policy):
+        twin.reader.norm.update(rows)
+    other = copy.copy(amp)
+    other.net = twin
+    other.losses(twin.coordinates(expert), twin.coordinates(policy))["loss"].backward()
+    reference.step()
+    for p, q in zip(twin.parameters(), amp.net.parameters(), strict=True):
+        assert torch.allclose(p, q, atol=1e-6)
+
+
+# --- the mirror ---------------------------------------------------------------------------------
+@pytest.mark.parametrize("act", ["relu", "elu", "tanh"])
+@pytest.mark.parametrize("sides", [(True, True), (True, False), (False, True)])
+def test_mirrored_samples_give_the_same_loss_and_gradients_to_the_last_bit(act, sides):
+    amp, _ = made(replace(CFG, act=act, hidden=(256, 128)))
+    live(amp, 0)
+    amp.update(chance())
+    batches = [some(401, 5).flatten(1), some(401, 6, 0.3).flatten(1)]
+    mirrored = [(FRAME * 2)(x) if flip else x for x, flip in zip(batches, sides, strict=True)]
+
+    def grown(samples):
+        losses = amp.losses(*(amp.net.coordinates(x) for x in samples))
+        return losses, torch.autograd.grad(losses["loss"], amp.parameters)
+
+    (here, ours), (there, theirs) = grown(batches), grown(mirrored)
+    assert here["penalty"] > 0
+    for name in here:
+        assert torch.equal(here[name], there[name]), name
+    for a, b in zip(ours, theirs, strict=True):
+        assert torch.equal(a, b)
+        assert not a.numel() or a.abs().max() > 0
+
+
+def test_a_run_in_the_mirror_ends_in_the_same_parameters():
+    here, there = made()[0], made(expert=FRAME(some(300, 1)))[0]
+    for k in range(4):
+        live(here, k)
+        live(there, k, mirrored=True)
+        here.update(chance(k))
+        there.update(chance(k))
+    for (name, a), (_, b) in zip(here.state(), there.state(), strict=True):
+        if name == "ring/rows":
+            assert torch.equal(a, (FRAME * 2)(b))
+        else:
+            assert torch.equal(a, b), name
+
+
+def test_the_plain_twin_does_not():
+    plain = replace(CFG, equivariant=False)
+    here, there = made(plain)[0], made(plain, expert=FRAME(some(300, 1)))[0]
+    for amp, mirrored in ((here, False), (there, True)):
+        live(amp, 0, mirrored=mirrored)
+        amp.update(chance())
+    assert any(
+        not torch.equal(a, b) for a, b in zip(here.parameters, there.parameters, strict=True)
+    )
+
+
+# --- what counts --------------------------------------------------------------------------------
+def test_the_reward_is_zero_where_masked_and_what_the_score_says_elsewhere():
+    amp, tally = made()
+    live(amp, 0)
+    amp.update(chance())
+    tally.read()
+    pair, mask = some(N, 9), torch.arange(N) % 2 == 0
+    pair[0] = torch.nan
+    pair[1] = torch.nan
+    reward = amp.reward(pair, mask)
+    score = amp.net(amp.net.coordinates(pair.flatten(1)))
+    assert (reward[1::2] == 0).all()
+    assert reward[0] == 0
+    assert torch.equal(reward[2::2], CFG.weight * style_reward(score)[2::2].detach())
+    assert not reward.requires_grad
+    figures = tally.read()
+    assert figures["amp/counted"] == pytest.approx(15 / N)
+    assert figures["amp/style"] == pytest.approx(float(reward.sum()) / CFG.weight / 15, rel=1e-5)
+
+
+def test_without_data_nothing_is_learned_and_nothing_is_wrong():
+    amp, tally = made()
+    before = [p.clone() for p in amp.parameters]
+    for _ in range(STEPS):
+        amp.store(some(N, 0), torch.zeros(N, dtype=torch.bool))
+    amp.update(chance())
+    assert all(torch.equal(a, b) for a, b in zip(before, amp.parameters, strict=True))
+    assert amp.net.reader.norm.count == 0
+    figures = tally.read()
+    assert figures["guard/amp_skipped"] == 0
+    assert "amp/loss" not in figures
+
+
+def test_a_step_that_is_not_finite_changes_nothing_and_is_counted():
+    amp, tally = made()
+    live(amp, 0)
+    amp.update(chance())
+    tally.read()
+    before = [x.clone() for name, x in amp.state() if "norm" not in name]
+    amp.net.reader.norm.inverse_std.fill_(torch.nan)
+    amp.net.reader.norm.update = lambda *_: None
+    amp.step()
+    after = [x for name, x in amp.state() if "norm" not in name]
+    assert all(torch.equal(a, b) for a, b in zip(before, after, strict=True))
+    figures = tally.read()
+    assert figures["guard/amp_skipped"] == figures["guard/amp_loss"] == 1
+
+
+def test_nothing_but_sound_rows_that_are_asked_for_is_kept():
+    amp, _ = made()
+    for step in range(40):
+        pair = torch.full((N, 2, 30), float(step))
+        pair[:, 0, 0] = torch.arange(N)
+        pair[5] = torch.nan
+        amp.store(pair, torch.arange(N) % 4 == 1)
+    kept = amp.ring.rows[: int(amp.ring.count)]
+    worlds = {int(w) for w in kept[:, 0]}
+    assert worlds == {w for w in range(N) if w % 4 == 1} - {5}
+
+
+# --- the ring -----------------------------------------------------------------------------------
+def test_the_ring_is_a_list_that_forgets():
+    """Against a plain Python list, over many steps with random masks."""
+    size, n, per_step = 23, 10, 4
+    ring = Ring(size, 2, n, per_step, torch.device("cpu"))
+    listed, turn = [], 0
+    generator = chance(3)
+    for step in range(60):
+        rows = torch.stack([torch.full((n,), float(step)), torch.arange(n).float()], 1)
+        keep = torch.rand(n, generator=generator) < 0.6
+        ring.store(rows, keep)
+        for k in range(per_step):
+            world = (turn + k) % n
+            if keep[world]:
+                listed.append((step, world))
+        turn = (turn + per_step) % n
+        latest = listed[-size:]
+        assert int(ring.count) == len(latest)
+        found = {tuple(map(int, row)) for row in ring.rows[: len(latest)]}
+        assert found == set(latest)
+    picks = ring.pick(torch.rand(5000, generator=generator))
+    assert (picks.bincount(minlength=size) > 120).all()
+    assert ring.pick(torch.tensor([0.0, 1 - 2**-24])).tolist() == [0, size - 1]
+
+
+def test_picks_stay_within_what_is_there():
+    ring = Ring(100, 2, 4, 4, torch.device("cpu"))
+    assert ring.pick(torch.rand(50)).tolist() == [0] * 50
+    ring.store(torch.ones(4, 2), torch.tensor([True, False, True, True]))
+    assert set(ring.pick(torch.rand(200)).tolist()) == {0, 1, 2}
+
+
+def test_a_few_worlds_of_every_step_reach_back_over_several_rollouts():
+    amp, _ = made(replace(CFG, replay=64, span=4))  # 2 of 32 worlds a step
+    for k in range(8):
+        for step in range(STEPS):
+            pair = torch.full((N, 2, 30), float(k * STEPS + step))
+            amp.store(pair, torch.ones(N, dtype=torch.bool))
+    assert amp.ring.rows[:, 0].min() == 4 * STEPS
+    assert amp.ring.count == 64
+
+
+# --- resume and mistakes ------------------------------------------------------------------------
+@pytest.mark.parametrize("n", [0, 1, 3])
+def test_n_and_n_rollouts_are_2n_bit_for_bit(n):
+    def go(amp, rollouts, generator):
+        for k in rollouts:
+            live(amp, k)
+            amp.update(generator)
+
+    straight, first, second = made()[0], made()[0], made(seed=9)[0]
+    generator, before = chance(4), chance(4)
+    go(straight, range(n + 3), generator)
+    go(first, range(n), before)
+    go(second, range(50, 51), chance(1))
+    saved = {name: x.clone() for name, x in first.state()}
+    assert all(x.is_contiguous() for x in saved.values())
+    for name, x in second.state():
+        x.copy_(saved[name])
+    go(second, range(n, n + 3), before)
+    for (name, a), (_, b) in zip(straight.state(), second.state(), strict=True):
+        assert torch.equal(a, b), name
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"batch": 0}, "amp.batch=0 does nothing"),
+        ({"weight": -1.0}, "amp.weight=-1.0 is negative"),
+        ({"lr": 0.0}, "positive rate"),
+    ],
+)
+def test_mistakes_are_named(change, says):
+    with pytest.raises(UserError, match=says):
+        AMPCfg(**change)
+
+
+def test_an_expert_of_another_width_is_refused():
+    with pytest.raises(UserError, match=r"give \[M, 2, 30\]"):
+        made(expert=torch.zeros(10, 60))
+    with pytest.raises(UserError, match="use 1 to 4"):
+        Ring(8, 2, 4, 5, torch.device("cpu"))
+
+
+# --- on a device --------------------------------------------------------------------------------
+class Waits(TorchDispatchMode):
+    """Notes whatever would make the host wait for a GPU."""
+
+    BAD = ("_local_scalar_dense", "nonzero", "masked_select", "is_nonzero", "equal")
+
+    def __init__(self):
+        super().__init__()
+        self.seen = set()
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        name = func._schema.name.split("::")[1]
+        by_mask = name in ("index", "index_put", "index_put_") and any(
+            index is not None and index.dtype == torch.bool for index in args[1]
+        )
+        if name in self.BAD or by_mask:
+            self.seen.add(name)
+        return func(*args, **(kwargs or {}))
+
+
+def test_nothing_waits_for_the_device():
+    amp, tally = made()
+    live(amp, 0)
+    amp.update(chance())
+    with Waits() as waits:
+        live(amp, 1)
+        amp.reward(some(N, 5), torch.arange(N) < 7)
+        amp.update(chance())
+    assert waits.seen == set()
+    with waits:
+        tally.read()
+        float(amp.ring.count)
+    assert waits.seen  # it does notice
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA GPU")
+def test_recordings_do_what_the_calls_do():
+    every, both = torch.ones(N, dtype=torch.bool), []
+    for capture in (True, False):
+        amp = AMP(
+            CFG, some(300, 1).cuda(), FRAME, N, STEPS, Tally(torch.device("cuda")), capture=capture
+        )
+        generator = torch.Generator("cuda").manual_seed(0)
+        for k in range(3):
+            for step in range(STEPS):
+                amp.store(some(N, 100 * k + step, 0.8), every)
+            amp.update(generator)
+        for _ in range(5):
+            reward = amp.reward(some(N, 5), every)
+        both.append((amp, reward.clone()))
+    (recorded, ours), (called, theirs) = both
+    assert recorded.step._graph is not None
+    assert recorded.keep._graph is not None
+    assert recorded.judge._graph is not None
+    assert torch.equal(recorded.ring.rows, called.ring.rows)
+    assert torch.allclose(ours, theirs, atol=1e-5)
+    for a, b in zip(recorded.parameters, called.parameters, strict=True):
+        assert torch.allclose(a, b, atol=1e-4)

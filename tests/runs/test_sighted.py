@@ -1,0 +1,103 @@
+"""SWAP itself, as small as can be: it learns in one stage, and resumes to the last bit."""
+
+import torch
+
+from nursery import figures, sit
+from swap.env import EndCfg, EnvCfg
+from swap.learn import AMPCfg, ModelCfg, PPOCfg
+from swap.policy import PolicyCfg
+from swap.runs import SwapCfg, load
+from swap.world_model import WorldModelCfg
+
+NET = WorldModelCfg(
+    deter=16,
+    variables=4,
+    classes=4,
+    hidden=16,
+    channels=(4, 4),
+    prop_hidden=8,
+    decoder_hidden=16,
+)
+TINY = SwapCfg(
+    worlds=4,
+    engine="cpu",
+    env=EnvCfg(
+        families=(("flat", 1.0), ("box", 1.0)),
+        levels=2,
+        variants=1,
+        ends=EndCfg(episode_s=0.5),
+        camera=True,
+    ),
+    policy=PolicyCfg(
+        actor_reads=("history", "command", "latent"),
+        critic_reads=("privileged", "latent"),
+        actor_hidden=(16,),
+        critic_hidden=(16,),
+    ),
+    ppo=PPOCfg(steps=12, epochs=1, minibatches=2),
+    model=ModelCfg(net=NET, batch=2, ticks=3, memory=8, updates=2, warm_up=2),
+    amp=AMPCfg(hidden=(16,), batch=8, updates=2, replay=64),
+)
+
+
+def test_three_and_three_iterations_are_six_bit_for_bit(tmp_path):
+    sit(TINY, tmp_path / "six", 6)
+    sit(TINY, tmp_path / "three", 3)
+    sit(TINY, tmp_path / "three", 6, resume=load(tmp_path / "three"))
+    six, three = load(tmp_path / "six"), load(tmp_path / "three")
+    assert six.tensors.keys() == three.tensors.keys()
+    for name, x in six.tensors.items():
+        assert torch.equal(x, three.tensors[name]), name
+    assert figures(tmp_path / "six") == figures(tmp_path / "three")
+
+
+def test_every_part_learns():
+    trainer = TINY.build("cpu")
+    parts = {"actor": trainer.policy.actor, "critic": trainer.policy.critic}
+    parts |= {"model": trainer.model, "discriminator": trainer.amp.net}
+    before = {
+        name: [p.detach().clone() for p in part.parameters() if len(p)]
+        for name, part in parts.items()
+    }
+    told = [trainer.iterate() for _ in range(3)]
+    for name, part in parts.items():
+        now = [p for p in part.parameters() if len(p)]
+        assert not any(torch.equal(p, q) for p, q in zip(now, before[name], strict=True)), name
+    assert told[-1]["model/loss"] > 0
+    assert 0 < told[-1]["amp/style"] <= 1
+    assert told[-1]["guard/model_skipped"] == 0
+
+
+def test_ticks_are_where_the_camera_takes_its_pictures():
+    """Every fifth step, with the newest image and the actions that led there."""
+    trainer = TINY.build("cpu")
+    eyes, env = trainer.collector.eyes, trainer.env
+    trainer.iterate()  # steps 0, 5 and 10 were ticks
+    assert eyes.replay.filled == 3
+    assert eyes.two_rate.count == 2
+    trainer.iterate()  # 15 and 20
+    assert eyes.replay.filled == 5
+    newest = (eyes.replay.slot - 1) % eyes.replay.ticks
+    actions = eyes.replay.data["actions"][newest][0]
+    taken = trainer.rollout.action[3:8]  # steps 15 to 19 are 3 to 7 of the second rollout
+    alive = ~eyes.replay.data["first"][newest][0]
+    assert alive.any()
+    torch.testing.assert_close(
+        actions[alive].float(), taken.transpose(0, 1)[alive], atol=2e-3, rtol=2e-3
+    )
+    clean = eyes.model.cfg.depth.to_bytes(eyes.model.cfg.depth.from_linear(env.camera.frames[0]))
+    fresh = eyes.two_rate.fresh  # worlds that were reset since have a newer image
+    kept = eyes.replay.data["depth_clean"][newest][0]
+    assert torch.equal(kept[~fresh], clean[~fresh])
+
+
+def test_a_reset_leaves_no_latent_behind():
+    trainer = TINY.build("cpu")
+    eyes = trainer.collector.eyes
+    for _ in range(4):
+        trainer.iterate()
+    fresh = eyes.two_rate.fresh
+    assert (eyes.h[fresh] == 0).all()
+    firsts = eyes.replay.data["first"][: eyes.replay.filled]
+    assert firsts.any()
+    assert not firsts.all()
