@@ -61,7 +61,7 @@ def test_same_seed_same_course_other_seed_other_course(name):
     assert one.size == other.size
 
 
-@pytest.mark.parametrize(("angle", "friction"), [(30, 0.722), (40, 1.049), (60, 2.165)])
+@pytest.mark.parametrize(("angle", "friction"), [(30, 0.722), (40, 1.049), (50, 1.490), (60, 1.9)])
 def test_steep_slopes_grip(angle, friction):
     course = make("lateral_slope", difficulty_of("lateral_slope", angle), np.random.default_rng(0))
     assert course.friction == pytest.approx(friction, abs=1e-3)

@@ -8,9 +8,7 @@ import torch
 
 from swap.env import EnvCfg, Frame, ParkourEnv
 from swap.env.bank import Bank, build, share_out
-from swap.env.chance import Chance
-from swap.sim import Draw, mirror
-from swap.sim.randomise import mirror_push
+from swap.evaluate.pairs import MirroredChance
 
 
 def frame(n: int = 1, **values) -> Frame:
@@ -57,27 +55,6 @@ def frame(n: int = 1, **values) -> Frame:
 def small(n: int = 4, families=(("flat", 1.0),), seed: int = 0, **options) -> ParkourEnv:
     cfg = EnvCfg(families=families, levels=3, variants=1, **options)
     return ParkourEnv(cfg, n, seed=seed)
-
-
-class MirroredChance(Chance):
-    """The second half of the worlds has the mirrored luck of the first."""
-
-    def uniform(self, *shape):
-        half = super().uniform(*shape)[: self.n // 2]
-        return torch.cat([half, half])
-
-    def signed(self, rep):
-        half = super().signed(rep)[: self.n // 2]
-        return torch.cat([half, rep(half)])
-
-    def draw(self, ranges, robot):
-        one = {k: v[: self.n // 2] for k, v in vars(super().draw(ranges, robot)).items()}
-        two = vars(mirror(Draw(**one), robot))
-        return Draw(**{name: torch.cat([one[name], two[name]]) for name in one})
-
-    def push(self, ranges):
-        half = [kick[: self.n // 2] for kick in super().push(ranges)]
-        return tuple(torch.cat(pair) for pair in zip(half, mirror_push(*half), strict=True))
 
 
 class Pairs(ParkourEnv):

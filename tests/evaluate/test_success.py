@@ -1,6 +1,7 @@
 """Measuring a policy: intervals, a run folder in, rates out; and the kept file."""
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -57,6 +58,18 @@ def test_eval_gives_the_same_figures_for_a_run_and_for_its_kept_file(run_folder,
     assert row["trials"] == 3
     assert row["low"] <= row["success"] <= row["high"]
     assert "success at 1 m/s" in capsys.readouterr().out
+    assert file.with_suffix(".png").stat().st_size > 1000  # of the run folder
+
+
+def test_a_run_folder_gets_its_figure_a_kept_file_only_when_asked(tmp_path):
+    from swap.cli.eval import Args, picture
+
+    file, other = tmp_path / "p.safetensors", tmp_path / "x.svg"
+    assert picture(Args(tmp_path)) == tmp_path / "eval.png"
+    assert picture(Args(tmp_path, json=Path("a/b.json"))) == Path("a/b.png")
+    assert picture(Args(tmp_path, plot=other)) == other
+    assert picture(Args(file, json=Path("a/b.json"))) is None
+    assert picture(Args(file, plot=other)) == other
 
 
 def test_play_films_an_attempt(run_folder, tmp_path, capsys):
@@ -69,8 +82,6 @@ def test_play_films_an_attempt(run_folder, tmp_path, capsys):
 
 
 def test_the_published_teacher_loads_and_climbs():
-    from pathlib import Path
-
     from swap.courses import difficulty_of, make
     from swap.evaluate.success import attempt
 
@@ -86,6 +97,8 @@ def test_mistakes_name_the_fix(tmp_path, run_folder):
         cli.dispatch(["eval", str(tmp_path)])
     with pytest.raises(UserError, match="unknown course family 'bxo'; did you mean 'box'"):
         cli.dispatch(["eval", str(run_folder), "--family", "bxo", "--device", "cpu"])
+    with pytest.raises(UserError, match=r"cannot draw 'x.doc'; use a name that ends in"):
+        cli.dispatch(["eval", str(run_folder), "--plot", "x.doc", "--device", "cpu"])
     with pytest.raises(UserError, match="--trials 0 measures nothing"):
         cli.dispatch(["eval", str(run_folder), "--trials", "0", "--device", "cpu"])
     with pytest.raises(UserError, match=r"cannot read .*; name a --json file"):

@@ -10,7 +10,7 @@ from swap.errors import UserError
 from swap.motions import GAITS, Clip, Command, Motion, clips, find
 from swap.motions.effort import SPEED_SHARE, room_rad, speed_share, torque_share, within
 from swap.robots import load
-from swap.robots.kinematics import leg_points_in_world
+from swap.robots.kinematics import LegPoints
 from swap.robots.mjcf import build_spec
 from swap.sim import CONTROL_DT
 
@@ -21,7 +21,7 @@ ROBOTS = pytest.mark.parametrize("robot", [APOLLO, GO2], ids=lambda r: r.name)
 def legs(robot, clip):
     """Hip, knee and foot of each leg in the world [T, 4, 3, 3], by forward kinematics."""
     joints = clip.joint_pos + robot.default_pose
-    return leg_points_in_world(robot, clip.base_pos, clip.base_quat, joints)
+    return LegPoints(robot).in_world(clip.base_pos, clip.base_quat, joints)
 
 
 @pytest.fixture(scope="module")

@@ -11,8 +11,8 @@ from pathlib import Path
 from swap.cli.show import Report, show, writable
 
 NEEDED = (
-    *("imageio-ffmpeg", "mujoco", "mujoco-warp", "numpy", "pillow", "rich", "safetensors"),
-    *("tensorboard", "torch", "tyro", "warp-lang"),
+    *("imageio-ffmpeg", "matplotlib", "mujoco", "mujoco-warp", "numpy", "pillow", "rich"),
+    *("safetensors", "tensorboard", "torch", "tyro", "warp-lang"),
 )
 
 

@@ -26,21 +26,29 @@ class Args:
     """Commanded forward speed, m/s."""
     seed: int = 1
     """Of courses, starts and noise."""
+    blind: bool = False
+    """Blank the camera (nothing seen, the farthest in every pixel): what are eyes worth?"""
     device: str = "auto"
     """cpu, cuda, or auto."""
     json: Path | None = None
     """Also write the figures to this file."""
+    plot: Path | None = None
+    """Also draw them, .png or .svg; of a run folder by default beside --json, or in the folder."""
 
 
 def run(args: Args) -> int:
-    writable(args.json)
+    plot = picture(args)
+    for path in (args.json, plot):
+        writable(path)
     if args.points < 1:
         raise UserError(f"--points {args.points} measures nothing; use 1 or more")
     device = chosen(args.device)
     from swap.courses import FAMILIES
+    from swap.evaluate.figures import drawable, success_figure, write
     from swap.evaluate.success import measure, points
     from swap.evaluate.trained import trained
 
+    drawable(plot)
     robot = trained(args.run)
     families = args.family or tuple(name for name, _ in robot.cfg.env.families)
     for name in families:
@@ -55,9 +63,23 @@ def run(args: Args) -> int:
             speed_mps=args.speed,
             device=device,
             seed=args.seed,
+            blind=args.blind,
         )
     )
     title = f"{robot.name}, iteration {robot.iteration}: success at {args.speed:g} m/s"
-    note = "low, high: 95 % interval (Wilson). stalled: share that made no headway for 2 s."
-    show(Report(title, rows, [note]), args.json)
+    notes = ["low, high: 95 % interval (Wilson). stalled: share that made no headway for 2 s."]
+    if args.blind:
+        title += ", blind"
+        notes.append("blind: the camera was blanked, the farthest in every pixel.")
+    facts = {"speed_mps": args.speed, "seed": args.seed, "blind": args.blind}
+    show(Report(title, rows, notes, facts), args.json)
+    if plot is not None:
+        write(success_figure({robot.name: rows}, list(dict.fromkeys(families)), title), plot)
+        print(f"figure: {plot}")
     return 0
+
+
+def picture(args: Args) -> Path | None:
+    if args.plot is not None or not args.run.is_dir():
+        return args.plot
+    return (args.json or args.run / "eval.json").with_suffix(".png")

@@ -1,4 +1,4 @@
-"""`swap keep`: the policy of a run as one small file with a card, for sharing and for models/."""
+"""`swap keep`: the networks of a run as one file with a card, for sharing and for models/."""
 
 import json
 from dataclasses import dataclass
@@ -11,7 +11,11 @@ from swap.errors import UserError
 
 @dataclass(frozen=True)
 class Args:
-    """Write the newest policy of a run as NAME.safetensors, with its card NAME.json beside it."""
+    """Write the newest networks of a run as NAME.safetensors, with its card NAME.json beside it.
+
+    All that it takes to act: the policy and its world model. Not the optimisers, the replay and the
+    judge of style, which it takes to go on training.
+    """
 
     run: tyro.conf.Positional[Path]
     """Folder of a swap train run."""
@@ -31,5 +35,6 @@ def run(args: Args) -> int:
         except (OSError, ValueError) as error:
             raise UserError(f"cannot read '{args.figures}' ({error}); name a --json file") from None
     keep(trained(args.run), args.out, figures)
-    print(f"kept {args.out} and {args.out.with_suffix('.json')}")
+    size = f"{args.out.stat().st_size / 2**20:.1f} MiB"
+    print(f"kept {args.out} ({size}) and {args.out.with_suffix('.json')}")
     return 0

@@ -28,6 +28,8 @@ class Args:
     """Film to write, .mp4 or .gif."""
     still: Path | None = None
     """Also a strip of four pictures, .png."""
+    imagine: bool = False
+    """Show what the world model makes of the camera's image, and what it foresaw 2 s ago."""
     seed: int = 1
     """Of course, start and noise."""
     device: str = "cpu"
@@ -59,6 +61,7 @@ def run(args: Args) -> int:
         device=device,
         seed=args.seed,
         still=args.still,
+        imagine=args.imagine,
     )
     print(f"{args.family} {course.size:.2f}: {end.name.lower()} after {time_s:.1f} s; {args.out}")
     return 0

@@ -4,7 +4,7 @@ import json
 import os
 import platform
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +24,8 @@ class Report:
     title: str
     rows: Sequence[Row]
     notes: Sequence[str] = ()
+    facts: Row = field(default_factory=dict)
+    """How it was measured, for the file only."""
 
 
 def writable(path: Path | None) -> None:
@@ -71,6 +73,7 @@ def as_json(report: Report) -> dict[str, Any]:
         "title": report.title,
         "rows": [dict(row) for row in report.rows],
         "notes": list(report.notes),
+        **({"facts": dict(report.facts)} if report.facts else {}),
         "machine": machine,
     }
 

@@ -2,6 +2,7 @@
 
 from swap.courses.course import SLOTS, Boxes, Course, stack
 from swap.courses.families import FAMILIES, Family, difficulty_of, make, register, size_of
+from swap.courses.run_up import run_up
 from swap.courses.success import HOLD_S, Goals, fallen, goals, held, reached
 
 __all__ = [
@@ -19,6 +20,7 @@ __all__ = [
     "make",
     "reached",
     "register",
+    "run_up",
     "size_of",
     "stack",
 ]

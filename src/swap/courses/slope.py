@@ -26,6 +26,8 @@ SPREAD = 1.25
 GRIP = 1.25
 """Least friction over the slope's tangent: at 1 a robot slides that stands still, and this one
 walks."""
+MOST = 1.9
+"""But no more than this: MuJoCo's contacts get softer with friction, and feet would sink in."""
 
 
 def lateral_slope(difficulty: float, rng: np.random.Generator) -> Sketch:
@@ -47,5 +49,5 @@ def lateral_slope(difficulty: float, rng: np.random.Generator) -> Sketch:
         goal_z=middle_z,
         start_z=middle_z,
         lane=LANE_M,
-        friction=GRIP * slope_y,
+        friction=min(GRIP * slope_y, MOST),
     )

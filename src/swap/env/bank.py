@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from swap.courses import Course, Goals, goals, make, size_of
+from swap.courses import Course, Goals, goals, make, run_up, size_of
 
 
 @dataclass(frozen=True)
@@ -33,12 +33,17 @@ class Bank:
 class Ground:
     """Where each of `n` worlds starts and has to go, kept in place."""
 
-    def __init__(self, bank: Bank, n: int, device: torch.device) -> None:
+    def __init__(self, bank: Bank, n: int, device: torch.device, nearer: bool) -> None:
+        """`nearer`: starts may lie ahead, on the level ground before the obstacle."""
         every, start_z = goals(bank.courses), [course.start_z for course in bank.courses]
-        table = [every.x, every.z, every.tilt, every.lane, torch.tensor(start_z)]
-        self._bank = torch.stack([x.float() for x in table]).to(device)  # [5, courses]
+        level = [run_up(course) if nearer else 0.0 for course in bank.courses]
+        starts = torch.tensor([start_z, level])
+        table = [every.x, every.z, every.tilt, every.lane, *starts]
+        self._bank = torch.stack([x.float() for x in table]).to(device)  # [6, courses]
         self._here = torch.zeros(len(table), n, device=device)
         self.goals, self.start_z = Goals(*self._here[:4]), self._here[4]
+        self.run_up = self._here[5]
+        """[N] m: how far ahead starts may lie."""
 
     def find(self, course_id: Tensor) -> None:
         """The worlds have these courses now, [N]."""

@@ -141,10 +141,14 @@ class StartCfg:
     ang_vel_rps: float = 0.3
     joint_pos_rad: float = 0.15
     joint_vel_rps: float = 0.5
+    nearer: float = 0.0
+    """Starts also lie ahead, by up to this share of the level ground before the obstacle: less
+    walking to it, more of it. In training only."""
 
     def __post_init__(self) -> None:
         for name, value in vars(self).items():
             _need(value >= 0, f"start {name}={value:g}; give 0 or more")
+        _need_share("start nearer", self.nearer)
 
 
 @dataclass(frozen=True)

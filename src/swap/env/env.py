@@ -107,7 +107,7 @@ class ParkourEnv:
         self.families, self.family = bank.families, family.to(place)
         self._table, self._sizes = bank.table.to(place), bank.sizes.to(place)
         self._is_flat = torch.tensor([f == "flat" for f in bank.families]).to(place)[self.family]
-        self._ground = Ground(bank, self.n, place)
+        self._ground = Ground(bank, self.n, place, cfg.start.nearer > 0)
         self.goals = self._ground.goals
         self._pose = torch.tensor(self.robot.default_pose).to(place)
         # On a GPU new masses cost hundreds of launches, and answers would have to be waited for.
@@ -209,7 +209,7 @@ class ParkourEnv:
             given = self.chance.draw(self.cfg.random.ranges, self.robot)
             self.engine.randomise(mask, given, bodies=bodies)
             self.observations.tell(self.engine.drawn)
-        self.engine.reset(mask, self.starts.draw(self._ground.start_z))
+        self.engine.reset(mask, self.starts.draw(self._ground.start_z, self._ground.run_up))
         self._instruct(mask)
 
     def _choose(self, mask: Tensor) -> Tensor:

@@ -14,7 +14,7 @@ class Starts:
     """Draws starts for all worlds at once; a mask says later who takes his."""
 
     def __init__(self, cfg: StartCfg, robot: Robot, chance: Chance) -> None:
-        self._chance, self._lifted_m = chance, cfg.lifted_m
+        self._chance, self._lifted_m, self._nearer = chance, cfg.lifted_m, cfg.nearer
         joint = robot.body.joint_rep
         sizes = {
             Field("pos", signs(1, -1)): (cfg.ahead_m, cfg.sideways_m),
@@ -29,12 +29,14 @@ class Starts:
         self._size = torch.tensor([x for size in sizes.values() for x in size], device=device)
         self._standing = standing(robot, torch.zeros(chance.n, device=device))
 
-    def draw(self, ground_z: Tensor) -> Start:
-        """`ground_z` [N]: height of the ground at each world's start."""
+    def draw(self, ground_z: Tensor, run_up: Tensor) -> Start:
+        """[N] each: height of the ground at each world's start, and how far it is level ahead."""
         off = self._layout.unpack(self._chance.signed(self._layout.rep) * self._size)
         rest = self._standing
         base_pos = rest.base_pos.clone()
         base_pos[:, :2] += off["pos"]
+        if self._nearer:
+            base_pos[:, 0] += self._nearer * run_up * self._chance.uniform()
         base_pos[:, 2] += ground_z + self._lifted_m
         quat = torch.zeros_like(rest.base_quat)
         quat[:, 0], quat[:, 3] = off["half_yaw"][:, 0].cos(), off["half_yaw"][:, 0].sin()

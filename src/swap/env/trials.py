@@ -56,7 +56,8 @@ class Trials(ParkourEnv):
         index = torch.tensor([names.index(course.family) for course in courses])
         self._course = torch.arange(len(courses)).repeat_interleave(each)
         self._command = command
-        cfg = replace(cfg, ends=replace(cfg.ends, episode_s=time_s))
+        start = replace(cfg.start, nearer=0.0)  # a trial has all of its run-up
+        cfg = replace(cfg, ends=replace(cfg.ends, episode_s=time_s), start=start)
         self._setup(cfg, bank, index[self._course], engine, device, seed, capture)
         self._course = self._course.to(self.device)
         self._idle = torch.zeros_like(self._everyone)

@@ -1,4 +1,6 @@
-"""What the system is worth, measured: the simulator's mirror and speed.
+"""What the system is worth, measured: the simulator's mirror and speed, a trained robot's success,
+its mirror, and what it imagines.
 
-Read in this order: scenes -> mirror_audit -> parity_audit -> rivals -> sim_bench
+Read in this order: scenes -> mirror_audit -> parity_audit -> rivals -> sim_bench; train_bench;
+trained -> wilson -> success -> imagination -> pairs -> model_audit -> curves -> figures
 """

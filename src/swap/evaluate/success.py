@@ -43,8 +43,11 @@ def measure(
     speed_mps: float,
     device: str,
     seed: int = 0,
+    blind: bool = False,
 ) -> Iterator[dict[str, Any]]:
-    """A row a point, batch by batch."""
+    """A row a point, batch by batch. `blind`: with the camera blanked."""
+    if blind and not robot.sees:
+        raise UserError(f"a robot of preset {robot.name} has no camera to blank; leave --blind out")
     if trials < 1:
         raise UserError(f"--trials {trials} measures nothing; use 1 or more")
     variants = min(VARIANTS, trials)
@@ -54,7 +57,9 @@ def measure(
     for first in range(0, len(wanted), at_once):
         some = wanted[first : first + at_once]
         courses = [make(family, d, rng) for family, d in some for _ in range(variants)]
-        success, stalled = attempt(robot, courses, each, speed_mps, device, seed + first)
+        success, stalled = attempt(
+            robot, courses, each, speed_mps, device, seed + first, blind=blind
+        )
         for k, (family, difficulty) in enumerate(some):
             mine = slice(k * variants * each, (k + 1) * variants * each)
             won, n = int(success[mine].sum()), variants * each
@@ -74,7 +79,14 @@ def measure(
 
 @torch.no_grad()
 def attempt(
-    robot: Trained, courses: Sequence[Course], each: int, speed_mps: float, device: str, seed: int
+    robot: Trained,
+    courses: Sequence[Course],
+    each: int,
+    speed_mps: float,
+    device: str,
+    seed: int,
+    *,
+    blind: bool = False,
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """One episode in every world: success [N] and stalled [N], on the CPU."""
     # Pushes are a part of training, not of the task.
@@ -88,9 +100,9 @@ def attempt(
         device=device,
         seed=seed,
     )
-    policy, obs = robot.policy_for(env), env.reset()
+    driver, obs = robot.driver_for(env, blind=blind), env.reset()
     for step in range(env.cfg.episode_steps + 1):
-        obs = env.step(policy.mean(obs)).obs
+        obs = env.step(driver.act(obs)).obs
         if step % 50 == 0 and env.finished:
             break
     told = env.outcome()

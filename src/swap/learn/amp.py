@@ -63,6 +63,13 @@ class AMPCfg:
             raise UserError(f"amp.lr={self.lr}; use a positive rate, for example 1e-4")
 
 
+def discriminator(cfg: AMPCfg, rep: Rep, seed: int) -> Discriminator:
+    """With its first weights; `rep` mirrors one frame."""
+    with torch.random.fork_rng(devices=[]):  # the same first weights on every device
+        torch.manual_seed(seed)
+        return Discriminator(rep, cfg.hidden, act=cfg.act, equivariant=cfg.equivariant)
+
+
 class AMP:
     """`reward` and `store` at every step of `n` worlds, `update` when a rollout is full."""
 
@@ -86,10 +93,7 @@ class AMP:
             )
         device = expert.device
         self.cfg, self.expert = cfg, expert
-        with torch.random.fork_rng(devices=[]):  # the same first weights on every device
-            torch.manual_seed(seed)
-            net = Discriminator(rep, cfg.hidden, act=cfg.act, equivariant=cfg.equivariant)
-        self.net = net.to(device)
+        self.net = discriminator(cfg, rep, seed).to(device)
         per_step = min(n, max(1, cfg.replay // (cfg.span * steps)), cfg.replay)
         self.ring = Ring(cfg.replay, 2 * rep.dim, n, per_step, device)
         self.means = tally.means(*(f"amp/{name}" for name in MEANS))

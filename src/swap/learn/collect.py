@@ -12,10 +12,8 @@ from swap.learn.rollout import Rollout
 from swap.learn.style import Style
 from swap.learn.tally import Tally
 from swap.learn.world import World
-from swap.policy import ActorCritic, Inputs
+from swap.policy import LATENT, ActorCritic, Inputs
 
-LATENT = "latent"
-"""The name under which a policy reads h."""
 FIGURES = ("reward", "value", "std", "explained_variance")
 
 

@@ -14,6 +14,11 @@ GROUP = "privileged"
 FRAME = ("joint_pos", "lin_vel", "ang_vel", "joint_vel")
 
 
+def frame_of(group: Layout) -> Layout:
+    """The fields of one frame, in its order."""
+    return Layout(tuple(field for name in FRAME for field in group if field.name == name))
+
+
 class Style:
     """Remembers the last frame of every world and judges the pair it makes with the next."""
 

@@ -10,19 +10,17 @@ from torch import Tensor
 from swap.errors import UserError
 from swap.kept import named, put_back, under
 from swap.learn.amp import AMP, AMPCfg
-from swap.learn.collect import LATENT, Collector
+from swap.learn.collect import Collector
 from swap.learn.eyes import Eyes
 from swap.learn.model import ModelCfg, ModelLearner
 from swap.learn.ppo import PPO, PPOCfg
 from swap.learn.replay import Replay
 from swap.learn.rollout import Rollout
 from swap.learn.stopwatch import Stopwatch
-from swap.learn.style import FRAME, GROUP, Style
+from swap.learn.style import GROUP, Style, frame_of
 from swap.learn.tally import Tally
 from swap.learn.world import World
-from swap.policy import ActorCritic, PolicyCfg
-from swap.symmetry import Layout
-from swap.world_model import WorldModel
+from swap.policy import PolicyCfg, networks
 
 
 @dataclass(frozen=True)
@@ -55,14 +53,11 @@ class Trainer:
         self.tally, self.stopwatch = Tally(device), Stopwatch(device)
         self.iteration = 0
 
-        groups = dict(env.groups)
-        with torch.random.fork_rng(devices=[]):  # the same first weights on every device
-            torch.manual_seed(cfg.seed)
-            if cfg.model is not None:
-                self.model = self._make_model(cfg.model).to(device)
-                groups[LATENT] = self.model.latent_layout
-            policy = ActorCritic(cfg.policy, groups, env.spaces.action.rep)
+        net = None if cfg.model is None else cfg.model.net
+        policy, model = networks(cfg.policy, net, env.groups, env.spaces.action, cfg.seed)
         self.policy = policy.to(device)
+        if model is not None:
+            self.model = model.to(device)
         orbits, steps = policy.actor.head.orbits.size, cfg.ppo.steps
         self.rollout = Rollout(steps, env.n, policy.widths, policy.action.dim, orbits, device)
         self.ppo = PPO(cfg.ppo, self.policy, self.rollout, self.tally, capture=cfg.capture)
@@ -109,11 +104,6 @@ class Trainer:
         return self.model.noise(self.env.n, like=like, generator=self.generator)
 
     # --- its parts ------------------------------------------------------------------------------
-    def _make_model(self, cfg: ModelCfg) -> WorldModel:
-        groups = self.env.groups
-        heights = groups["body_heights"], groups["foot_heights"]
-        return WorldModel(cfg.net, groups["proprioception"], self.env.spaces.action, *heights)
-
     def _make_learner(self, cfg: ModelCfg) -> ModelLearner:
         replay = Replay(self.model, self.env.n, cfg.memory, self.device)
         return ModelLearner(cfg, self.model, replay, self.tally, capture=self.cfg.capture)
@@ -128,8 +118,7 @@ class Trainer:
     def _make_amp(self, cfg: AMPCfg, reference: Tensor | None) -> AMP:
         if reference is None:
             raise UserError("style needs reference motion; give transitions, or set amp to None")
-        group = self.env.groups[GROUP]
-        frame = Layout(tuple(f for name in FRAME for f in group if f.name == name))
+        frame = frame_of(self.env.groups[GROUP])
         return AMP(
             *(cfg, reference.to(self.device), frame.rep, self.env.n, self.cfg.ppo.steps),
             self.tally,

@@ -1,21 +1,27 @@
 """What decides and what judges, and the latent state both read. Read in this order:
 
-reader -> actor -> critic -> actor_critic -> discriminator -> two_rate
+reader -> actor -> critic -> actor_critic -> discriminator -> two_rate -> networks -> driver
 """
 
 from swap.policy.actor import Actor
 from swap.policy.actor_critic import ActorCritic, Inputs, PolicyCfg
 from swap.policy.critic import Critic
 from swap.policy.discriminator import Discriminator, style_reward
-from swap.policy.two_rate import TwoRate
+from swap.policy.driver import Driver
+from swap.policy.networks import Networks, networks
+from swap.policy.two_rate import LATENT, TwoRate
 
 __all__ = [
+    "LATENT",
     "Actor",
     "ActorCritic",
     "Critic",
     "Discriminator",
+    "Driver",
     "Inputs",
+    "Networks",
     "PolicyCfg",
     "TwoRate",
+    "networks",
     "style_reward",
 ]

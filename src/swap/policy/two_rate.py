@@ -13,6 +13,9 @@ from torch import Tensor
 from swap.errors import UserError
 from swap.world_model import WorldModel
 
+LATENT = "latent"
+"""The name under which a policy reads h."""
+
 
 class TwoRate:
     """The latents of `n` worlds, which tick together every k control steps.

@@ -95,9 +95,9 @@ def rewind(path: Path, after: int) -> None:
 
 
 def read_metrics(run: Path) -> list[dict[str, Any]]:
-    """Every whole line of a run's metrics, for plots and tests."""
+    """Every whole line of a run's metrics, from its folder or from a file that was moved."""
     rows = []
-    for line in (run / FILE).read_text().splitlines():
+    for line in (run / FILE if run.is_dir() else run).read_text().splitlines():
         with contextlib.suppress(ValueError):
             rows.append(json.loads(line))
     return rows

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field, replace
 
 from swap.env import EnvCfg, ParkourEnv
-from swap.learn import AMPCfg, ModelCfg, Trainer
+from swap.learn import AMPCfg, ModelCfg, Trainer, TrainerCfg
 from swap.motions import transitions
 from swap.policy import PolicyCfg
 from swap.runs.parkour import CALM, PPO, ParkourCfg
@@ -21,8 +21,11 @@ class SwapCfg(ParkourCfg):
     """The reward for style."""
 
     def trainer(self, env: ParkourEnv) -> Trainer:
-        cfg = replace(self.learning, model=self.model, amp=self.amp)
-        return Trainer(cfg, env, transitions(env.robot))
+        return Trainer(self.learning, env, transitions(env.robot))
+
+    @property
+    def learning(self) -> TrainerCfg:
+        return replace(super().learning, model=self.model, amp=self.amp)
 
 
 SEES = PolicyCfg(

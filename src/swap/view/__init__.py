@@ -1,6 +1,7 @@
 """Pictures and films of the robot, cast ray by ray: no display, no OpenGL. Read in this order:
 
-scene -> camera -> trace_kernels -> render_kernels -> render -> overlay -> video -> recorder -> demo
+scene -> camera -> trace_kernels -> render_kernels -> render -> overlay -> panels -> video ->
+recorder -> demo -> play
 """
 
 from swap.view.camera import Camera, Chase, ChaseCfg, Side, View

@@ -13,7 +13,7 @@ from swap.courses import make
 from swap.courses.course import Course, stack
 from swap.motions import Clip
 from swap.robots import Robot
-from swap.robots.kinematics import leg_points_in_world
+from swap.robots.kinematics import LegPoints
 from swap.robots.mjcf import force_groups
 from swap.sim import CONTROL_DT, State
 from swap.view.camera import View
@@ -66,7 +66,7 @@ def states(robot: Robot, clip: Clip) -> Iterator[State]:
 def state_at(robot: Robot, clip: Clip, k: int) -> State:
     """The k-th frame as the state of one world."""
     joints = clip.joint_pos[k] + robot.default_pose
-    legs = leg_points_in_world(robot, clip.base_pos[None, k], clip.base_quat[None, k], joints[None])
+    legs = LegPoints(robot).in_world(clip.base_pos[None, k], clip.base_quat[None, k], joints[None])
     w, u, vel = clip.base_quat[k, 0], clip.base_quat[k, 1:], clip.lin_vel_b[k]
     twice = 2 * np.cross(u, vel)
     return State(

@@ -36,6 +36,10 @@ class Film:
         self._render = Renderer(robot, look, device)
         self.video = Video(path, fps)
 
+    @property
+    def width(self) -> int:
+        return self._render.look.width
+
     def frame(
         self,
         state: State,
@@ -45,8 +49,10 @@ class Film:
         depth: Tensor | np.ndarray | None = None,
         command: Tensor | Sequence[float] | None = None,
         caption: str = "",
+        below: np.ndarray | None = None,
     ) -> np.ndarray:
-        """Append the world as it is now; returns the picture [height, width, 3]."""
+        """Append the world as it is now, with another picture `below` it if there is one; returns
+        the picture [height, width, 3]."""
         scene = scene_of(self.robot, state, boxes, world)
         view = self.camera(scene, 1.0 / self.video.fps)
         picture = annotate(
@@ -57,6 +63,8 @@ class Film:
             caption=caption,
             time_s=scene.time_s,
         )
+        if below is not None:
+            picture = np.vstack([picture, below])
         self.video.add(picture)
         return picture
 

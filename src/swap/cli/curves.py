@@ -1,0 +1,77 @@
+"""`swap curves`: runs side by side, how they learned or what they can do, as table and figure."""
+
+import math
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import tyro
+
+from swap.cli.show import Report, show, writable
+from swap.errors import UserError
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+@dataclass(frozen=True)
+class Args:
+    """Compare runs: the frontier against minutes; with --eval, success against size."""
+
+    runs: tyro.conf.Positional[tuple[Path, ...]] = ()
+    """Folders of swap train runs, or .jsonl files of their metrics."""
+    eval: tuple[Path, ...] = ()
+    """Instead of runs: files of swap eval --json."""
+    minutes: tuple[float, ...] = ()
+    """When to read the frontier; by default 3, 6, 9, ..."""
+    families: tuple[str, ...] = ()
+    """Only these, or all; by default the figure of runs has box and gap."""
+    names: tuple[str, ...] = ()
+    """What to call them, one name each; by default from their paths."""
+    out: Path = Path("curves.png")
+    """Figure to write, .png or .svg."""
+
+
+def run(args: Args) -> int:
+    if bool(args.runs) == bool(args.eval):
+        raise UserError("name runs, or files of swap eval --json after --eval (one of the two)")
+    for minute in args.minutes:
+        if not (minute > 0 and math.isfinite(minute)):
+            raise UserError(f"--minutes {minute:g} is no time after the start; use 1 or more")
+    writable(args.out)
+    from swap.evaluate.figures import drawable, write
+
+    drawable(args.out)
+    write(learned(args) if args.runs else able(args), args.out)
+    print(f"figure: {args.out}")
+    return 0
+
+
+def learned(args: Args) -> "Figure":
+    """Tables and figure of runs."""
+    from swap.evaluate import curves as of
+    from swap.evaluate.figures import frontier_figure
+
+    names = of.labels(args.runs, args.names)
+    curves = [of.read_curve(path, name) for path, name in zip(args.runs, names, strict=True)]
+    there = of.trained_on(curves)
+    families = of.selected(args.families, there)
+    longest = max(float(curve.minutes[-1]) for curve in curves)
+    minutes = args.minutes or of.round_minutes(longest)
+    show(Report("Runs", of.run_table(curves), ["steps/s: over the last half of the time"]))
+    rows = of.frontier_table(curves, families, minutes)
+    show(Report("Frontier after so many minutes", rows, ["-: the run was shorter"]))
+    usual = [name for name in ("box", "gap") if name in there]
+    return frontier_figure(curves, families if args.families else usual or families)
+
+
+def able(args: Args) -> "Figure":
+    """Table and figure of what `swap eval` measured."""
+    from swap.evaluate import curves as of
+    from swap.evaluate.figures import success_figure
+
+    names = of.labels(args.eval, args.names)
+    arms = {name: of.read_success(path) for name, path in zip(names, args.eval, strict=True)}
+    families = of.selected(args.families, of.measured_on(arms))
+    show(Report("Success", of.success_table(arms, families), ["the figure has 95 % intervals"]))
+    return success_figure(arms, families)

@@ -1,0 +1,211 @@
+"""Metrics of runs and files of `swap eval` in; curves, and the tables that compare them, out."""
+
+import json
+import os
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from swap.courses import FAMILIES
+from swap.errors import UserError, unknown
+from swap.runs.metrics import read_metrics
+
+Row = Mapping[str, Any]
+
+FRONTIER = "frontier/"
+SIZED = [name for name, family in FAMILIES.items() if family.size.low < family.size.high]
+"""The families whose frontier can move."""
+SLACK = 0.03
+"""A run stops a little before its goal: one that lasted 8.8 minutes has a figure for 9."""
+COLUMNS = 6
+"""Minutes in a table, at most, unless they are asked for."""
+MEASURED = {"family", "size", "unit", "success", "low", "high"}
+"""What `swap eval` tells of a point and a figure needs."""
+
+
+@dataclass(frozen=True)
+class Curve:
+    """A run as time went by; one entry a line of its metrics."""
+
+    name: str
+    minutes: np.ndarray  # [T], over all sittings
+    steps: np.ndarray  # [T]
+    iterations: int
+    frontier: Mapping[str, np.ndarray]  # family -> [T] in its own unit, nan where it is not told
+
+    def after(self, family: str, minutes: float) -> float | None:
+        """The frontier of that moment; None if the run was shorter, or did not know the family."""
+        if family not in self.frontier or self.minutes[-1] < minutes * (1 - SLACK):
+            return None
+        values = self.frontier[family]
+        values = values[(self.minutes <= minutes) & np.isfinite(values)]
+        return float(values[-1]) if len(values) else None
+
+    @property
+    def steps_per_s(self) -> float | None:
+        """Over the last half of its time: the beginning compiles."""
+        late = self.minutes >= self.minutes[-1] / 2
+        minutes, steps = self.minutes[late], self.steps[late]
+        took_s = 60.0 * (minutes[-1] - minutes[0])
+        return float((steps[-1] - steps[0]) / took_s) if took_s > 0 else None
+
+
+def read_curve(path: Path, name: str) -> Curve:
+    """From the folder of a run, or a .jsonl file of its metrics."""
+    try:
+        told = read_metrics(path)
+    except (OSError, UnicodeDecodeError):
+        raise UserError(
+            f"no metrics in '{path}'; name the folder of a swap train run, or a .jsonl file"
+        ) from None
+    rows: list[Row] = []
+    for row in told:
+        if isinstance(row, dict) and row.keys() >= {"iteration", "wall_s"}:
+            # An iteration that comes again was lost work: a resumed run did it anew.
+            while rows and rows[-1]["iteration"] >= row["iteration"]:
+                rows.pop()
+            rows.append(row)
+    told_of = {key for row in rows for key in row}
+    families = [name for name in SIZED if FRONTIER + name in told_of]
+    if not families:
+        raise UserError(
+            f"no frontier in '{path}'; name a run that trained a robot on courses with sizes"
+        )
+    return Curve(
+        name,
+        added_up(_column(rows, "wall_s")) / 60.0,
+        _column(rows, "steps"),
+        rows[-1]["iteration"],
+        {name: _column(rows, FRONTIER + name) for name in families},
+    )
+
+
+def added_up(wall_s: np.ndarray) -> np.ndarray:
+    """[T] seconds of a clock that may have started anew -> [T] seconds that only grow."""
+    before = np.concatenate([[0.0], wall_s[:-1]])
+    return wall_s + np.cumsum(np.where(wall_s < before, before, 0.0))
+
+
+def _column(rows: Sequence[Row], key: str) -> np.ndarray:
+    values = [row.get(key) for row in rows]
+    return np.array([np.nan if value is None else value for value in values], dtype=float)
+
+
+def read_success(path: Path) -> list[dict[str, Any]]:
+    """The points of a file that `swap eval --json` wrote."""
+    try:
+        told = json.loads(path.read_text())["rows"]
+        rows = [row for row in told if row.keys() >= MEASURED and row["family"] in FAMILIES]
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        rows = []
+    if not rows:
+        raise UserError(f"no success rates in '{path}'; name a file of swap eval --json")
+    return rows
+
+
+def labels(paths: Sequence[Path], given: Sequence[str] = ()) -> list[str]:
+    """The names asked for; or as much of each path's end as tells it from the others."""
+    if given and len(given) != len(paths):
+        raise UserError(f"{len(given)} --names for {len(paths)} curves; give one a curve")
+    parts = [_telling(path) for path in paths]
+    names = list(given) or [path[-1] for path in parts]
+    for depth in range(2, max(map(len, parts), default=0) + 1):
+        if given or len(set(names)) == len(names):
+            break
+        names = ["/".join(path[-depth:]) for path in parts]
+    twice = [name for name, times in Counter(names).items() if times > 1]
+    if twice:
+        raise UserError(f"two curves are called '{twice[0]}'; give each a name with --names")
+    return names
+
+
+def _telling(path: Path) -> tuple[str, ...]:
+    """`out/train/first/metrics.jsonl` is called first, `experiments/teacher-0.jsonl` teacher-0."""
+    whole = Path(os.path.abspath(path))
+    if whole.is_dir():
+        return whole.parts
+    bare = whole.with_suffix("")
+    return bare.parent.parts if bare.name in ("metrics", "eval") else bare.parts
+
+
+def trained_on(curves: Sequence[Curve]) -> list[str]:
+    """The families of all runs, in their usual order."""
+    return [name for name in SIZED if any(name in curve.frontier for curve in curves)]
+
+
+def measured_on(arms: Mapping[str, Sequence[Row]]) -> list[str]:
+    """The families of measured points, in their usual order."""
+    there = {row["family"] for rows in arms.values() for row in rows}
+    return [name for name in FAMILIES if name in there]
+
+
+def selected(asked: Sequence[str], there: Sequence[str]) -> list[str]:
+    """The families asked for, out of those that are there; all without a wish."""
+    for name in asked:
+        if name not in FAMILIES and name != "all":
+            raise unknown("course family", name, [*FAMILIES, "all"])
+        if name not in there and name != "all":
+            raise UserError(f"nothing here about '{name}'; there is: {', '.join(there)}")
+    return list(there) if not asked or "all" in asked else list(dict.fromkeys(asked))
+
+
+def round_minutes(longest: float) -> list[float]:
+    """3, 6, 9, ... as far as a run of so many minutes goes; in larger steps if it is long."""
+    step, last = 3, longest / (1 - SLACK)
+    while last / step >= COLUMNS + 1:
+        step *= 2
+    return [float(minute) for minute in range(step, int(last) + 1, step)]
+
+
+def run_table(curves: Sequence[Curve]) -> list[dict[str, Any]]:
+    return [
+        {
+            "run": curve.name,
+            "minutes": float(curve.minutes[-1]),
+            "iterations": curve.iterations,
+            "steps": _whole(curve.steps[-1]),
+            "steps/s": _whole(curve.steps_per_s),
+        }
+        for curve in curves
+    ]
+
+
+def _whole(value: float | None) -> int | None:
+    return None if value is None or not np.isfinite(value) else round(value)
+
+
+def frontier_table(
+    curves: Sequence[Curve], families: Sequence[str], minutes: Sequence[float]
+) -> list[dict[str, Any]]:
+    """A row a family and run, the runs of one family together: they are to be compared."""
+    return [
+        {"family": family, "unit": FAMILIES[family].size.unit, "run": curve.name}
+        | {f"{minute:g} min": curve.after(family, minute) for minute in minutes}
+        | {"end": curve.after(family, float(curve.minutes[-1]))}
+        for family in families
+        for curve in curves
+        if family in curve.frontier
+    ]
+
+
+def success_table(
+    arms: Mapping[str, Sequence[Row]], families: Sequence[str]
+) -> list[dict[str, Any]]:
+    """A row a family and size, a column an arm."""
+    rates = {
+        (row["family"], round(row["size"], 6), name): row["success"]
+        for name, rows in arms.items()
+        for row in rows
+    }
+    points = sorted({point[:2] for point in rates})
+    return [
+        {"family": family, "size": size, "unit": FAMILIES[family].size.unit}
+        | {name: rates.get((family, size, name)) for name in arms}
+        for family in families
+        for where, size in points
+        if where == family
+    ]

@@ -1,0 +1,183 @@
+"""Curves and measured points in, figures out: one panel a family, one line a run or policy.
+
+Drawn without pyplot: no window, no state. matplotlib is imported when something is drawn, for it
+takes as long as the rest of a command.
+"""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from swap.courses import FAMILIES
+from swap.errors import UserError
+from swap.evaluate.curves import Curve, Row
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+ENDINGS = (".png", ".svg")
+WIDTH_IN, DPI = 8.0, 150
+"""1200 pixels: sharp where a README shows 800."""
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+"""Okabe and Ito's, told apart by colour-blind eyes too; dashes when they are used up."""
+DASHES = ("-", "--", ":", "-.")
+INK, PALE = "#404040", "#e0e0e0"
+TITLE_PT = 10.5
+STYLE: dict[Any, Any] = {
+    "font.size": 9.5,
+    "text.color": INK,
+    "axes.labelcolor": INK,
+    "axes.edgecolor": INK,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "axes.grid.axis": "y",
+    "axes.axisbelow": True,
+    "axes.titlelocation": "left",
+    "axes.titlesize": TITLE_PT,
+    "axes.titleweight": "bold",
+    "grid.color": PALE,
+    "xtick.color": INK,
+    "ytick.color": INK,
+    "lines.linewidth": 1.8,
+    "lines.solid_capstyle": "round",
+}
+LETTER = 0.085
+"""Height of a line of text, in heights of a panel."""
+
+
+def drawable(path: Path | None) -> None:
+    """Refuse a kind of picture that we do not draw before the work starts, not after."""
+    if path is not None and path.suffix.lower() not in ENDINGS:
+        raise UserError(f"cannot draw '{path}'; use a name that ends in {' or '.join(ENDINGS)}")
+
+
+def write(figure: "Figure", path: Path) -> None:
+    figure.savefig(path, dpi=DPI, facecolor="white")
+
+
+def frontier_figure(curves: Sequence[Curve], families: Sequence[str]) -> "Figure":
+    """The frontier against minutes of training."""
+    import matplotlib
+
+    with matplotlib.rc_context(STYLE):
+        figure, panels = _panels(families)
+        for place, (family, axes) in enumerate(panels.items()):
+            for k, curve in enumerate(curves):
+                values = curve.frontier.get(family, np.full_like(curve.minutes, np.nan))
+                axes.plot(curve.minutes, values, label=curve.name, **_look(k))
+            axes.set_xlim(0, max(float(curve.minutes[-1]) for curve in curves))
+            axes.set_ylim(bottom=0)
+            axes.set_xlabel("minutes" if place + _columns(len(families)) >= len(families) else "")
+            axes.set_ylabel(f"frontier, {FAMILIES[family].size.unit}")
+        # Room for names beside the lines, and a colour for each?
+        if len(families) <= 2 and len(curves) <= len(COLOURS):
+            for axes in panels.values():
+                _name_ends(axes)
+        else:
+            _name_above(figure, panels)
+    return figure
+
+
+def success_figure(
+    arms: Mapping[str, Sequence[Row]], families: Sequence[str], title: str = ""
+) -> "Figure":
+    """Success against size with its 95 % interval."""
+    import matplotlib
+
+    with matplotlib.rc_context(STYLE):
+        figure, panels = _panels(families)
+        for place, (family, axes) in enumerate(panels.items()):
+            span = FAMILIES[family].size
+            for k, (name, rows) in enumerate(arms.items()):
+                mine = sorted((r for r in rows if r["family"] == family), key=lambda r: r["size"])
+                success, low, high = (
+                    np.array([row[key] for row in mine]) for key in ("success", "low", "high")
+                )
+                look = _look(k)
+                if span.low == span.high:  # one size: the arms side by side
+                    x = np.full(len(mine), float(k))
+                    axes.vlines(x, low, high, color=look["color"])
+                else:
+                    x = np.array([row["size"] for row in mine])
+                    axes.fill_between(x, low, high, color=look["color"], alpha=0.18, linewidth=0)
+                axes.plot(x, success, label=name, marker="o", markersize=3.5, **look)
+            if span.low == span.high:
+                axes.set_xlim(-1, len(arms))
+                axes.set_xticks([])
+            axes.set_xlabel("one size" if span.low == span.high else f"size, {span.unit}")
+            axes.set_ylim(-0.04, 1.04)  # room for the dots at 0 and 1
+            axes.set_yticks([0, 0.25, 0.5, 0.75, 1], ["0", "", "0.5", "", "1"])
+            if place % _columns(len(families)) == 0:
+                axes.set_ylabel("success")
+            else:
+                axes.tick_params(axis="y", length=0, labelleft=False)
+        if len(arms) > 1:
+            _name_above(figure, panels)
+        else:
+            title = title or next(iter(arms))
+        figure.suptitle(title, x=0.01, ha="left", fontsize=TITLE_PT)
+    return figure
+
+
+def _panels(families: Sequence[str]) -> tuple["Figure", dict[str, "Axes"]]:
+    from matplotlib.figure import Figure
+
+    columns = _columns(len(families))
+    rows = -(-len(families) // columns)
+    height_in = 0.4 + rows * (2.0 if columns == 3 else 2.6)
+    figure = Figure(figsize=(WIDTH_IN, height_in), layout="constrained")
+    panels = {}
+    for k, family in enumerate(families):
+        panels[family] = figure.add_subplot(rows, columns, k + 1)
+        panels[family].set_title(family.replace("_", " "))
+    return figure, panels
+
+
+def _columns(panels: int) -> int:
+    return 2 if panels in (2, 4) else min(panels, 3)
+
+
+def _look(k: int) -> dict[str, Any]:
+    n = len(COLOURS)
+    return {"color": COLOURS[k % n], "linestyle": DASHES[k // n % len(DASHES)]}
+
+
+def _name_above(figure: "Figure", panels: Mapping[str, "Axes"]) -> None:
+    lines = next(iter(panels.values())).get_lines()
+    names = [str(line.get_label()) for line in lines]
+    columns = max(1, min(len(names), int(90 / (max(map(len, names)) + 6))))
+    figure.legend(
+        lines, names, loc="outside upper left", ncols=columns, frameon=False, labelcolor="linecolor"
+    )
+
+
+def _name_ends(axes: "Axes") -> None:
+    """Each line's name at the right, level with its end, and not over another."""
+    low, high = axes.get_ylim()
+    lines = [line for line in axes.get_lines() if np.isfinite(line.get_ydata()).any()]
+    ends = [np.asarray(line.get_ydata())[np.isfinite(line.get_ydata())][-1] for line in lines]
+    places = spread([(end - low) / (high - low) for end in ends], LETTER)
+    for line, y in zip(lines, places, strict=True):
+        axes.text(
+            *(1.02, y, str(line.get_label())),
+            transform=axes.transAxes,
+            color=line.get_color(),
+            va="center",
+        )
+
+
+def spread(places: Sequence[float], gap: float) -> list[float]:
+    """Places in [0, 1] moved apart as little as needed, in the same order, below 1 if they fit."""
+    order = np.argsort(places, kind="stable")
+    out = np.asarray(places, dtype=float)[order]
+    for k in range(1, len(out)):
+        out[k] = max(out[k], out[k - 1] + gap)
+    for k in reversed(range(len(out))):
+        out[k] = min(out[k], 1.0 - gap * (len(out) - 1 - k))
+    back = np.empty_like(out)
+    back[order] = out
+    return [float(place) for place in back]

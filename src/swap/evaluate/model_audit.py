@@ -1,0 +1,200 @@
+"""A trained robot in; how far each of its networks, and its life in mirrored worlds, is from the
+mirror image, out.
+
+First it is driven, without exploration, in pairs of mirrored worlds on the cpu engine: course,
+robot, start, noise and pushes of one are the image of the other's. Where policy and world model are
+equivariant, the second robot must live the image of the first one's life, up to the rounding of the
+physics (`mirror_audit.TOLERANCE`). Its observations are rounded, see `GRID`.
+
+Then what the first robots observed is fed to all networks, and its exact mirror image too, with
+mirrored noise. What is equivariant must answer with the image, bit for bit.
+
+A network that does not claim to be equivariant is measured, not judged. Actor and critic claim it
+only if what they read does: the latent of a plain world model has no mirror image.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from swap.courses import FAMILIES
+from swap.evaluate.mirror_audit import TOLERANCE
+from swap.evaluate.pairs import Pairs
+from swap.evaluate.scenes import bank_of
+from swap.evaluate.trained import Trained
+from swap.learn.style import FRAME, GROUP
+from swap.nn.check import numerics
+from swap.policy import LATENT, Driver, TwoRate
+from swap.symmetry import VECTOR, Grid, Rep, trivial
+
+STEPS = 100
+"""Control steps that are driven, recorded and fed."""
+DIFFICULTIES = (0.0, 0.3, 0.6)
+"""Of the courses of each family."""
+RESETS = 0.02
+"""So often a world forgets everything when it is fed, to see that this mirrors too."""
+GRID = 1024.0
+"""Drivers read observations as multiples of 1 / GRID, far below their noise.
+
+Two mirrored worlds are some 1e-12 apart, in float64. Now and then that becomes a unit in the last
+place of a float32 observation; a policy answers it, and a walking robot is chaos: without rounding
+the trained teacher and its image were 2e-6 m apart after 2 s, and 1 m after 6 s."""
+LIMIT_M = TOLERANCE["cpu"]["position"]
+Outputs = dict[str, Tensor]
+
+
+class ModelAudit:
+    """Pairs of worlds of some families, a robot in each, and what the first ones observed."""
+
+    def __init__(
+        self,
+        robot: Trained,
+        device: str,
+        families: Sequence[str] = (),
+        *,
+        speed_mps: float = 1.0,
+        seed: int = 0,
+    ) -> None:
+        """`device` is where the networks are; the worlds are on the CPU."""
+        self.robot, self.device, self._seed = robot, device, seed
+        self.families = list(families or FAMILIES)
+        courses = bank_of(self.families, DIFFICULTIES, seed)
+        self.pairs = len(courses)
+        self.env = Pairs(robot.cfg.env, courses, speed_mps=speed_mps, seed=seed)
+        self.networks = robot.networks_for(self.env, device)
+        self.discriminator = robot.discriminator_for(self.env, device)
+        model, amp = self.networks.model, robot.cfg.learning.amp
+        sees = model is None or model.cfg.equivariant
+        acts = self.networks.policy.cfg.equivariant and sees
+        self.claims = dict.fromkeys(("encoder", "latent", "prediction", "decoder"), sees)
+        self.claims |= {"actor": acts, "critic": acts}
+        self.claims["discriminator"] = amp is not None and amp.equivariant
+        self._seen: list[Outputs] = []
+        self._done: list[Tensor] = []
+        self._off: list[Tensor] = []
+        self._way: list[Tensor] = []
+
+    # --- driven ---------------------------------------------------------------------------------
+    @torch.no_grad()
+    def drive(self, steps: int = STEPS) -> None:
+        """Both halves of the pairs, each by a driver of its own: in one batch a row's place could
+        change the order of a sum."""
+        env, half = self.env, self.pairs
+        one, two = (Driver(self.networks, half, self.device) for _ in range(2))
+        obs = env.reset()
+        start_w = env.engine.state.base_pos[:half].clone()
+        with numerics("fp32", self.device):
+            for _ in range(steps):
+                here, there = self._parted(obs)
+                self._seen.append(here)
+                self._done.append(one.act(_rounded(here)))
+                action = torch.cat([self._done[-1], two.act(_rounded(there))])
+                obs = env.step(action.to(env.device)).obs
+                here_w, there_w = env.engine.state.base_pos.chunk(2)
+                self._off.append((there_w - VECTOR(here_w)).abs().amax(1))
+                self._way.append((here_w - start_w).norm(dim=1))
+
+    def lived(self) -> Iterator[dict[str, Any]]:
+        """A row a family: how far apart a robot and the image of its partner were at most, m."""
+        off, way = torch.stack(self._off), torch.stack(self._way)  # [T, P]
+        claims = self.claims["actor"]
+        for k, family in enumerate(self.families):
+            mine = slice(k, None, len(self.families))
+            worst = float(off[:, mine].max())
+            yield {
+                "family": family,
+                "pairs": len(range(self.pairs)[mine]),
+                "moved, m": float(way[:, mine].max()),
+                "error, m": worst,
+                # Written so that NaN fails.
+                "pass": worst <= LIMIT_M if claims else None,
+            }
+
+    # --- fed ------------------------------------------------------------------------------------
+    @torch.no_grad()
+    def parts(self) -> Iterator[dict[str, Any]]:
+        """A row a network: its largest output, and the largest error under the mirror."""
+        with numerics("fp32", self.device):
+            here, there = self._think(mirrored=False), self._think(mirrored=True)
+        for name, rep in self._reps().items():
+            error = float((there[name] - rep(here[name])).abs().max())
+            yield {
+                "part": name,
+                "equivariant": self.claims[name],
+                "largest": float(here[name].abs().max()),
+                "error": error,
+                "pass": error == 0 if self.claims[name] else None,
+            }
+
+    def _think(self, *, mirrored: bool) -> Outputs:
+        """Every network's outputs over all that was observed, or over its mirror image."""
+        policy, model = self.networks
+        n, action = self.pairs, policy.action
+        generator = torch.Generator().manual_seed(self._seed + 1)
+        rate = None if model is None else TwoRate(model, n, self.device)
+        told: dict[str, list[Tensor]] = {name: [] for name in self._reps()}
+        last = None
+        for seen, done in zip(self._seen, self._done, strict=True):
+            # Random numbers are drawn on the CPU: the same ones wherever the networks are.
+            fresh = (torch.rand(n, generator=generator) < RESETS).to(self.device)
+            noise = torch.randn(2, n, action.dim, generator=generator).to(self.device)
+            explores, also_does = (action(x) if mirrored else x for x in noise)
+            obs = self._image(seen) if mirrored else seen
+            if rate is not None and model is not None:
+                gumbel = model.noise(n, like=noise.cpu(), generator=generator).to(self.device)
+                gumbel = model.categoricals.rep(gumbel) if mirrored else gumbel
+                depth, prop = model.cfg.depth.from_linear(obs["depth_noisy"]), obs["proprioception"]
+                if rate.observe(depth, prop, fresh, gumbel):
+                    ahead = model.predict(rate.latent, rate.actions, gumbel)
+                    told["encoder"].append(model.embed(depth, prop))
+                    told["latent"].append(torch.cat(rate.latent, -1))
+                    told["prediction"].append(torch.cat(ahead, -1))
+                    decoded = [x.flatten(1) for x in model.decode(rate.latent)]
+                    told["decoder"].append(torch.cat(decoded, -1))
+                # What it did, and more: a robot that has learned nothing hardly moves.
+                rate.record((action(done) if mirrored else done) + 0.5 * also_does)
+                obs = {**obs, LATENT: rate.h}
+            told["actor"].append(policy.act(obs, explores))
+            told["critic"].append(policy.value(obs)[:, None])
+            frame = self._frame(obs)
+            if self.discriminator is not None and last is not None:
+                pair = self.discriminator.coordinates(torch.cat((last, frame), -1))
+                told["discriminator"].append(self.discriminator(pair)[:, None])
+            last = frame
+        return {name: torch.stack(outputs) for name, outputs in told.items()}
+
+    def _reps(self) -> dict[str, Rep]:
+        """How each network's outputs mirror."""
+        policy, model = self.networks
+        reps: dict[str, Rep] = {}
+        if model is not None:
+            latent = model.latent_layout.rep + model.categoricals.rep
+            reps |= {"encoder": model.encoder.rep, "latent": latent, "prediction": latent}
+            targets = model.prop.rep + model.body.rep + model.foot.rep
+            reps["decoder"] = Grid(*model.cfg.image).rep + targets
+        reps |= {"actor": policy.action, "critic": trivial(1)}
+        if self.discriminator is not None:
+            reps["discriminator"] = trivial(1)
+        return reps
+
+    def _parted(self, obs: Outputs) -> tuple[Outputs, Outputs]:
+        """The first worlds' and their images' observations, where the networks are, to last."""
+        parts: tuple[Outputs, Outputs] = ({}, {})
+        for name, x in obs.items():
+            for part, half in zip(parts, x.chunk(2), strict=True):
+                part[name] = half.to(self.device, copy=True)
+        return parts
+
+    def _image(self, obs: Outputs) -> Outputs:
+        groups = self.env.groups
+        return {n: groups[n].rep(x) if n in groups else x.flip(-1) for n, x in obs.items()}
+
+    def _frame(self, obs: Outputs) -> Tensor:
+        group = self.env.groups[GROUP]
+        return torch.cat([obs[GROUP][:, group[name]] for name in FRAME], -1)
+
+
+def _rounded(obs: Outputs) -> Outputs:
+    return {name: (x * GRID).round() / GRID for name, x in obs.items()}

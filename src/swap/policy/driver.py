@@ -1,0 +1,49 @@
+"""Observations in, actions without exploration out, with a world model behind them or without.
+
+The one way to act in evaluation, films and audits. A policy that reads a latent state has it held
+between ticks by `TwoRate`, as in training, but with the likeliest z instead of a sample.
+"""
+
+from collections.abc import Mapping
+
+import torch
+from torch import Tensor
+
+from swap.policy.networks import Networks
+from swap.policy.two_rate import LATENT, TwoRate
+
+
+class Driver:
+    """Drives `n` worlds, and remembers what they have seen and been told to do."""
+
+    def __init__(
+        self, networks: Networks, n: int, device: str | torch.device, *, blind: bool = False
+    ) -> None:
+        """`blind`: the camera is blanked, the farthest in every pixel."""
+        self.policy, self.model = networks
+        assert not blind or self.model is not None, "there is no camera to blank"
+        self.blind = blind
+        self.rate = None if self.model is None else TwoRate(self.model, n, device)
+        self.ticked = False
+        """The last observation was a tick of the world model."""
+
+    @torch.no_grad()
+    def act(self, obs: Mapping[str, Tensor], fresh: Tensor | None = None) -> Tensor:
+        """The mean action [N, 12]; call once a control step. Worlds in `fresh` [N] have just begun
+        (those of a new driver all have)."""
+        if self.rate is None:
+            return self.policy.mean(obs)
+        self._look(self.rate, obs, fresh)
+        action = self.policy.mean({**obs, LATENT: self.rate.h})
+        self.rate.record(action)
+        return action
+
+    def _look(self, rate: TwoRate, obs: Mapping[str, Tensor], fresh: Tensor | None) -> None:
+        if fresh is not None:
+            rate.reset(fresh)
+        self.ticked = rate.due
+        if self.ticked:  # images are looked at only then
+            seen = obs["depth_noisy"]
+            seen = torch.ones_like(seen) if self.blind else seen
+            rate.tick(rate.model.cfg.depth.from_linear(seen), obs["proprioception"], None)
+            rate.ticked()

@@ -1,0 +1,37 @@
+"""What was foreseen is the latent of then, taken on by the actions since and no image."""
+
+import torch
+
+import tiny_swap
+from swap.env import ParkourEnv
+from swap.evaluate.imagination import Imagination
+
+TICKS, K = 3, tiny_swap.NET.k
+
+
+def test_the_images_are_of_the_present_latent_and_of_the_past_one_taken_on():
+    robot = tiny_swap.robot()
+    env = ParkourEnv(robot.cfg.env, 2, seed=1)
+    driver, obs = robot.driver_for(env), env.reset()
+    imagination, model = Imagination(driver, ticks=TICKS), driver.model
+    code, latents, actions = model.cfg.depth, [], []
+    for step in range(6 * K):
+        action = driver.act(obs)
+        if step % K == 0:
+            latents.append(type(driver.rate.latent)(*(x.clone() for x in driver.rate.latent)))
+        imagination.follow(action)
+        actions.append(action)
+        obs = env.step(action + 0.3 * torch.randn(2, 12)).obs
+
+        now, images = step // K, imagination.images
+        assert images.ticks == min(now, TICKS)
+        with torch.no_grad():
+            believed = code.to_linear(model.decode(latents[now]).depth)
+            state = latents[now - images.ticks]
+            for tick in range(now - images.ticks, now):
+                window = torch.stack(actions[tick * K : (tick + 1) * K], 1)
+                state = model.predict(state, window, None)
+            foreseen = code.to_linear(model.decode(state).depth)
+        assert torch.allclose(images.believed, believed, atol=1e-6)
+        assert torch.allclose(images.foreseen, foreseen, atol=1e-5)
+        assert images.ticks == 0 or not torch.allclose(images.foreseen, believed, atol=1e-3)
