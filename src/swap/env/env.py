@@ -119,12 +119,13 @@ class ParkourEnv:
         self.camera = self._make_camera(seed, bank.slots) if cfg.camera else None
         self.curriculum = Curriculum(cfg.curriculum, bank.levels, self.chance)
         self.commands = Commands(cfg.commands, self.chance, self.nobody)
-        self.memory = Memory(self.robot, self.heights, cfg.ends.stall_m)
+        self.memory = Memory(self.robot, self.heights, cfg.ends.stall_m, self.nobody)
         self.rewards = Rewards(cfg.rewards.preset, dict(cfg.rewards.weights), place)
         self.terminations = Terminations(cfg.ends, self.robot)
         self.observations = Observations(cfg.noise, self.robot, self.spaces, self.chance)
+        self.observations.tell(self.engine.drawn)
         self.starts = Starts(cfg.start, self.robot, self.chance)
-        self.tally = Tally(bank.families, self.family, self.rewards.names)
+        self.tally = Tally(bank.families, self.family, self.rewards.names, self.nobody)
         self._everyone = torch.ones(self.n, dtype=torch.bool, device=place)
         self._ended, self._fresh = self._everyone.clone(), self._everyone.clone()
         self._action = torch.zeros_like(self.memory.action)
@@ -207,6 +208,7 @@ class ParkourEnv:
         if self._varies:
             given = self.chance.draw(self.cfg.random.ranges, self.robot)
             self.engine.randomise(mask, given, bodies=bodies)
+            self.observations.tell(self.engine.drawn)
         self.engine.reset(mask, self.starts.draw(self._ground.start_z, self._ground.run_up))
         self._instruct(mask)
 
@@ -258,8 +260,7 @@ class ParkourEnv:
             self.memory.reset(fresh, self.engine.state)
             self._ended.masked_fill_(fresh, False)
         self.commands.advance(frame.heading_rad, self.curriculum.progress)
-        drawn = self.engine.drawn
-        return self.observations(frame, self.commands.value, self.heights, drawn, fresh)
+        return self.observations(frame, self.commands.value, self.heights, fresh)
 
     def _photograph(self, obs: dict[str, Tensor]) -> dict[str, Tensor]:
         """`obs` with images, new every k steps; a fresh world gets its first at once."""
@@ -306,6 +307,7 @@ class ParkourEnv:
         put_back(self._live(), tensors)
         self.engine.restore(under("engine/", tensors))
         self._ground.find(self.engine.course_id)
+        self.observations.tell(self.engine.drawn)
         if self.camera is not None:
             self.camera.restore(under("camera/", tensors), self.engine.boxes)
         self.chance.generator.set_state(tensors["generator"].cpu())

@@ -1,5 +1,7 @@
 """Steps and ends of episodes in, named figures out: sums stay on the device until they are read."""
 
+from collections.abc import Callable
+
 import torch
 from torch import Tensor
 
@@ -11,8 +13,15 @@ from swap.sim import CONTROL_DT
 class Tally:
     """Running sums since the last `read`."""
 
-    def __init__(self, families: tuple[str, ...], family: Tensor, terms: tuple[str, ...]) -> None:
-        device = family.device
+    def __init__(
+        self,
+        families: tuple[str, ...],
+        family: Tensor,
+        terms: tuple[str, ...],
+        nobody: Callable[[Tensor], bool],
+    ) -> None:
+        """`nobody` may tell that a mask is empty, to save the work."""
+        device, self._nobody = family.device, nobody
         self._families, self._family, self._terms = families, family, terms
         # A matrix product counts by family: the same order of sums every time.
         self._member = torch.nn.functional.one_hot(family, len(families)).T.float()  # [F, N]
@@ -49,6 +58,8 @@ class Tally:
         speed = frame.lin_vel_b[:, 0]
         error = (speed - frame.command[:, 0]).abs()
         self._sums += torch.stack([reward, weight, speed, error]) @ weight
+        if self._nobody(ended):
+            return
         reasons = (verdict.reason[:, None] == self._code) & ended[:, None]  # [N, E]
         at_frontier = torch.stack([ended & counted, verdict.success & counted], 1)
         counts = self._member @ torch.cat([reasons, at_frontier], 1).float()

@@ -22,6 +22,8 @@ SCALES = {"ang_vel": 0.25, "joint_vel": 0.05, "kp": 5.0, "kd": 5.0, "com_offset"
 such as the world model's reconstruction loss."""
 MEASURED = ("ang_vel", "gravity", "joint_pos", "joint_vel")
 """What the robot measures itself, and measures with noise."""
+TRAITS = ("kd", "kp", "com_offset", "mass", "restitution", "friction")
+"""What differs between robots, as the critic is told it."""
 
 
 class Observations:
@@ -50,13 +52,22 @@ class Observations:
         self._scale = self._row(self._measured, {name: scale(name) for name in MEASURED})
         step = spaces.layout(*MEASURED, "action")
         self._history = torch.zeros(chance.n, spaces.history, step.dim, device=chance.device)
+        self._traits = torch.zeros(chance.n, spaces.layout(*TRAITS).dim, device=chance.device)
+        # Both groups are put together from runs of fields: the command stands between the two
+        # runs of what is measured.
+        first = self._measured["joint_pos"].start
+        self._moving, self._joints = slice(0, first), slice(first, None)
+        run = (*MEASURED[:2], "command", *MEASURED[2:])
+        assert spaces.proprioception.names == run
+        known = ("contacts", *TRAITS, "lin_vel", *run, "action", "terrain_heights")
+        assert spaces.privileged.names == known
 
     def tensors(self) -> dict[str, Tensor]:
-        """All that lasts; written in place only."""
+        """All that lasts but what is told; written in place only."""
         return {"history": self._history}
 
     def __call__(
-        self, f: Frame, command: Tensor, heights: Heights, drawn: Draw, fresh: Tensor
+        self, f: Frame, command: Tensor, heights: Heights, fresh: Tensor
     ) -> dict[str, Tensor]:
         """`command` [N, 3] is the one to obey next; `fresh` [N] bool: no past before this step.
         The next call writes over what this one gives."""
@@ -70,42 +81,29 @@ class Observations:
         self._history[:, :1] = newest
         terrain, body, foot = heights.split(heights.out)
         command = command.clone()
-        measured = self._measured.unpack(noisy)
+        moving, joints = self._moving, self._joints
+        known = (f.lin_vel_b, clean[:, moving], command, clean[:, joints], f.action, terrain)
         return {
-            "proprioception": torch.cat(
-                [
-                    *(measured["ang_vel"], measured["gravity"], command),
-                    *(measured["joint_pos"], measured["joint_vel"]),
-                ],
-                1,
-            ),
+            "proprioception": torch.cat([noisy[:, moving], command, noisy[:, joints]], 1),
             "history": self._history.flatten(1),
             "command": command,
-            "privileged": self._privileged(f, clean, command, terrain, drawn),
+            "privileged": torch.cat([f.hit.float(), self._traits, *known], 1),
             "terrain_heights": terrain,
             "body_heights": body,
             "foot_heights": foot,
         }
 
-    def _privileged(
-        self, f: Frame, clean: Tensor, command: Tensor, terrain: Tensor, drawn: Draw
-    ) -> Tensor:
-        known = self._measured.unpack(clean)
-        parts = {
-            "contacts": f.hit.float(),
+    def tell(self, drawn: Draw) -> None:
+        """What differs between the robots; to be told whenever it has changed."""
+        traits = {
             "kd": (drawn.kd - 1) * scale("kd"),
             "kp": (drawn.kp - 1) * scale("kp"),
             "com_offset": drawn.com * scale("com_offset"),
             "mass": drawn.payload[:, None] * (scale("mass") / self._robot.mass),
             "restitution": drawn.restitution[:, None],
             "friction": drawn.friction[:, None] - 1,
-            "lin_vel": f.lin_vel_b,
-            **known,
-            "command": command,
-            "action": f.action,
-            "terrain_heights": terrain,
         }
-        return self.groups["privileged"].pack(parts)
+        torch.cat([traits[name] for name in TRAITS], 1, out=self._traits)
 
     def _row(self, layout: Layout, by_name: dict[str, float]) -> Tensor:
         values = [by_name[field.name] for field in layout for _ in range(field.dim)]

@@ -11,7 +11,7 @@ from torch import Tensor
 from swap.courses import FAMILIES, Course, make
 from swap.courses.rays import heights
 from swap.robots import Robot
-from swap.robots.kinematics import LegPoints
+from swap.robots.kinematics import leg_points_in_world
 from swap.sensors import CameraCfg
 from swap.sim import Engine, Start
 
@@ -68,7 +68,7 @@ def dropped(robot: Robot, courses: Sequence[Course], rng: np.random.Generator) -
     goal_x, lane = np.array([(course.goal_x, course.lane) for course in courses]).T
     base[:, 0] = rng.uniform(0, goal_x + 1)
     base[:, 1] = rng.uniform(-0.5, 0.5, n) * lane.clip(max=1.0)
-    points = LegPoints(robot).in_world(base, quat, joint_pos).reshape(n, -1, 3)
+    points = leg_points_in_world(robot, base, quat, joint_pos).reshape(n, -1, 3)
     lowest = points[..., 2].min(1).clip(max=-0.15) - 0.1  # with the shapes' radii, trunk included
     base[:, 2] = [_ground(course, *at) for course, at in zip(courses, base[:, :2], strict=True)]
     base[:, 2] += rng.uniform(0, 0.15, n) - lowest

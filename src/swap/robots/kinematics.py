@@ -62,3 +62,10 @@ def feet_in_base(robot: Robot, joint_pos: ArrayLike | None = None) -> np.ndarray
     """Foot centres [..., 4, 3]; without angles, those of the default pose."""
     pose = robot.default_pose if joint_pos is None else joint_pos
     return leg_points_in_base(robot, pose)[..., 2, :]
+
+
+def leg_points_in_world(
+    robot: Robot, base_pos: np.ndarray, base_quat: np.ndarray, joint_pos: np.ndarray
+) -> np.ndarray:
+    """The three points of each leg in the world [..., 4, 3, 3]."""
+    return LegPoints(robot).in_world(base_pos, base_quat, joint_pos)
