@@ -82,7 +82,7 @@ def test_without_sequences_nothing_happens():
 @pytest.mark.parametrize(
     ("facts", "says"),
     [
-        ({"memory": 64}, "use 65 or more"),
+        ({"memory": 32}, "use 33 or more"),
         ({"batch": 0}, "1 or more"),
         ({"agc": 0.0}, "more than 0"),
     ],

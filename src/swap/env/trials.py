@@ -41,7 +41,7 @@ class Trials(ParkourEnv):
         *,
         each: int = 1,
         command: tuple[float, float, float] = (1.0, 0.0, 0.0),
-        time_s: float = 12.0,
+        time_s: float = 20.0,
         engine: Engine = "cpu",
         device: str = "cpu",
         seed: int = 0,

@@ -25,13 +25,14 @@ class ModelCfg:
     """The world model and how it learns."""
 
     net: WorldModelCfg = field(default_factory=WorldModelCfg)
-    batch: int = 32
+    batch: int = 64
     """Sequences a gradient step."""
-    ticks: int = 64
-    """Ticks of a sequence."""
+    ticks: int = 32
+    """Ticks of a sequence: 3.2 s. They are followed one after the other, so their number is what a
+    step costs."""
     updates: int = 10
     """Gradient steps an iteration."""
-    memory: int = 128
+    memory: int = 96
     """Ticks of each world to choose sequences from."""
     lr: float = 1e-4
     """Learning rate after the warm-up."""
