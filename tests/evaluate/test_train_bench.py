@@ -1,0 +1,50 @@
+"""The parts of an iteration add up to the whole, and none is counted twice."""
+
+import time
+from types import SimpleNamespace
+
+import pytest
+import torch
+
+from swap.errors import UserError
+from swap.evaluate.train_bench import PARTS, Parts, bench
+
+
+def test_calls_are_counted_by_name():
+    def nap(seconds):
+        time.sleep(seconds)
+        return seconds
+
+    one = SimpleNamespace(short=lambda: nap(0.01), long=lambda: nap(0.03))
+    parts = Parts(torch.device("cpu"))
+    for method in ("short", "long"):
+        parts.watch(one, method, method)
+    assert [one.short(), one.short(), one.long()] == [0.01, 0.01, 0.03]
+    told = parts.read()
+    assert set(told) == {"short", "long"}
+    assert 20 <= told["short"] < 40
+    assert 30 <= told["long"] < 60
+    assert parts.read() == {}
+
+
+def test_an_iteration_of_a_small_teacher_is_the_sum_of_its_parts():
+    row = bench("tiny", worlds=4, iterations=2, warm_up=1, device="cpu")
+    assert row["worlds"] == 4
+    assert row["steps/s"] == pytest.approx(4 * 32 / (row["ms an iteration"] / 1000), rel=0.01)
+    spent = {name: row[name] for name in PARTS if name in row}
+    assert set(spent) == {
+        "physics",
+        "course, reward, observation",
+        "camera",
+        "policy",
+        "PPO",
+        "other",
+    }
+    assert all(ms >= 0 for ms in spent.values())
+    assert spent["physics"] > 0 < spent["PPO"]
+    assert spent["other"] < 0.5 * sum(spent.values())
+
+
+def test_a_preset_that_trains_no_robot_is_refused():
+    with pytest.raises(UserError, match="trains no robot"):
+        bench("_toy", worlds=None, iterations=1, warm_up=0, device="cpu")
