@@ -39,6 +39,7 @@ from swap.robots import load
 from swap.sensors import CameraCfg, DepthCamera, DepthCameraCfg, HeightCfg
 from swap.sim import CONTROL_DT, FIXED, make_engine
 from swap.symmetry import Layout, Spaces
+from swap.team import ALONE, Team
 
 if TYPE_CHECKING:
     from swap.env.trials import Trials
@@ -278,17 +279,19 @@ class ParkourEnv:
         return obs
 
     # --- figures and checkpoints ----------------------------------------------------------------
-    def metrics(self) -> dict[str, float]:
+    def metrics(self, team: Team = ALONE) -> dict[str, float]:
         """Figures since the last call, by name; waits for the device. Frontiers are mean sizes in
-        each family's own unit."""
-        told = self.tally.read()
+        each family's own unit. In a team, over all its worlds, of which everyone has equally many.
+        """
+        told = self.tally.read(team)
         level = self.curriculum.frontier.clamp(max=self.curriculum.levels - 1)
         size = self._sizes[self.family, level]
         for k, name in enumerate(self.families):
             mine = self.family == k
             if mine.any():
-                told[f"frontier/{name}"] = float(size[mine].mean())
-                told[f"level/{name}"] = float(self.curriculum.frontier[mine].float().mean())
+                means = size[mine].mean(), self.curriculum.frontier[mine].float().mean()
+                for what, x in zip(("frontier", "level"), team.total(*means), strict=True):
+                    told[f"{what}/{name}"] = float(x) / team.size
         return told
 
     def tensors(self) -> dict[str, Tensor]:
