@@ -6,7 +6,9 @@ all processes. Those calls must be made by all, in the same order. Alone they do
 """
 
 import contextlib
+import importlib
 import os
+import re
 from collections.abc import Iterator, Sequence
 from datetime import timedelta
 from typing import Any
@@ -58,8 +60,8 @@ class Team:
 
     def add_up(self, x: Tensor) -> None:
         """`x` becomes its sum over all processes, where it lies."""
-        with self._together():
-            if not self.alone:
+        if not self.alone:
+            with self._together():
                 dist.all_reduce(x)
 
     def follow(self, several: Sequence[Tensor]) -> None:
@@ -93,8 +95,8 @@ class Team:
         try:
             yield
         except RuntimeError as error:
-            why = str(error).strip().splitlines()[0]
-            raise LostError(f"process {self.rank} lost the others ({why})") from error
+            why = re.sub(r"^\[\S*\] *", "", str(error)).split(". ")[0].splitlines()[0]
+            raise LostError(f"process {self.rank} has lost another: {why}") from error
 
 
 ALONE = Team()
@@ -132,6 +134,9 @@ def joined(device: str) -> Iterator[Team]:
     on_gpu = device.startswith("cuda")
     if on_gpu:
         torch.cuda.set_device(device)
+    # Adam imports this. Imported when the group is there it would hold on to it, threads and all,
+    # and now and then such a thread aborts the process while that ends.
+    importlib.import_module("torch._dynamo")
     # Words between hosts go beside what the devices exchange.
     dist.init_process_group("cpu:gloo,cuda:nccl" if on_gpu else "gloo", timeout=PATIENCE)
     yield team

@@ -114,8 +114,10 @@ class AMP:
         self.judge = Captured(self._judge, device, enabled=capture)
         self.keep = Captured(self._keep, device, enabled=capture)
         self.statistics = Pooled(team, self.net.reader.norm)
-        self.acquaint = Captured(self._acquaint, device, enabled=capture)
-        self.step = gradient_step(self._find, self._move, team, device, capture=capture)
+        self._look = Captured(self._observe_picked, device, enabled=capture)
+        self.step = gradient_step(
+            self._find, self._move, team, device, capture=capture, before=self._acquaint
+        )
         self._make_adam(device)
 
     def _make_adam(self, device: torch.device) -> None:
@@ -177,9 +179,6 @@ class AMP:
         for pick, chance in zip(picks, chances, strict=True):
             self.theirs.copy_(pick)
             self.ours.copy_(self.ring.pick(chance))
-            if not self.team.alone:
-                self.acquaint()
-                self.statistics.pool()
             self.step()
 
     def _samples(self) -> tuple[Tensor, Tensor]:
@@ -188,7 +187,11 @@ class AMP:
         return expert, self.ring.rows.index_select(0, self.ours)
 
     def _acquaint(self) -> None:
-        """Let the normaliser learn from the samples that were picked."""
+        """In a team: let the normalisers of all learn from the samples that all have picked."""
+        self._look()
+        self.statistics.pool()
+
+    def _observe_picked(self) -> None:
         self._observe(*self._samples(), self.ring.count > 0)
 
     def _observe(self, expert: Tensor, policy: Tensor, filled: Tensor) -> None:
@@ -200,7 +203,7 @@ class AMP:
         """Where to go from here, by the samples that were picked."""
         expert, policy = self._samples()
         filled = self.ring.count > 0
-        if self.team.alone:  # in a team, all have pooled what they saw
+        if self.team.alone:  # else they are acquainted
             self._observe(expert, policy, filled)
         losses = self.losses(self.net.coordinates(expert), self.net.coordinates(policy))
         gradients = torch.autograd.grad(losses["loss"], self.parameters)

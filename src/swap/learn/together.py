@@ -35,15 +35,17 @@ def gradient_step(
     device: torch.device,
     *,
     capture: bool,
+    before: Callable[[], None] | None = None,
 ) -> "Captured[None] | Together":
-    """What `find` finds and `move` does with it, as one call."""
+    """What `find` finds and `move` does with it, as one call. In a team, `before` comes first and
+    may meet, too."""
     if team.alone:
         return Captured(lambda: move(find()), device, enabled=capture)
-    return Together(find, move, team, device, capture=capture)
+    return Together(find, move, team, device, capture=capture, before=before)
 
 
 class Together:
-    """`find` on every process; then they meet; then `move` alike."""
+    """Every process finds; then they meet; then all move alike."""
 
     def __init__(
         self,
@@ -53,14 +55,17 @@ class Together:
         device: torch.device,
         *,
         capture: bool,
+        before: Callable[[], None] | None = None,
     ) -> None:
-        self.find, self.move, self.team = find, move, team
+        self.find, self.move, self.team, self.before = find, move, team, before
         self._flat: Tensor | None = None
         self._put = Captured(self._find, device, enabled=capture)
         self._take = Captured(self._move, device, enabled=capture)
         self.enabled = self._put.enabled
 
     def __call__(self) -> None:
+        if self.before is not None:
+            self.before()
         self._put()
         assert self._flat is not None
         self.team.add_up(self._flat)
@@ -107,4 +112,4 @@ class Pooled:
         news = self.team.total(*(norm.sums() - common for norm, common in pairs))
         for norm, common, new in zip(self.norms, self._common, news, strict=True):
             norm.take_sums(common + new)
-            common.add_(new)
+        self.begin()

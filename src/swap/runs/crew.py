@@ -74,8 +74,8 @@ class Crew:
             tensors = {name: x.cpu() for name, x in tensors.items()}
         return tensors, self.trainee.numbers()
 
-    def restore(self, tensors: Tensors, numbers: Numbers) -> None:
-        """This process as it was, out of what `state` gave."""
+    def check(self, numbers: Numbers) -> None:
+        """Worlds are not shared out anew: as many processes as there were have to go on."""
         size = 1 + len(numbers.get(CREW, ()))
         if size != self.team.size:
             start = f"torchrun --nproc-per-node {size} -m swap" if size > 1 else "swap"
@@ -83,6 +83,9 @@ class Crew:
                 f"that run has {size} processes, now there are {self.team.size}; "
                 f"go on with: {start} train --resume ..."
             )
+
+    def restore(self, tensors: Tensors, numbers: Numbers) -> None:
+        """This process as it was, out of what `state` gave."""
         mine = {k: x for k, x in tensors.items() if not k.startswith(OTHERS)}
         if rank := self.team.rank:
             mine |= under(f"{OTHERS}{rank}/", tensors)

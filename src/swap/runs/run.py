@@ -143,6 +143,7 @@ def assist(crew: Crew, resume: Checkpoint | None) -> Outcome:
 def restore(crew: Crew, resume: Checkpoint) -> tuple[int, float]:
     """Trainee and chance as they were; gives the iteration and the seconds spent so far."""
     numbers = {key: value for key, value in resume.numbers.items() if key != RUN}
+    crew.check(numbers)
     try:
         crew.restore(resume.tensors, numbers)
     except (KeyError, RuntimeError, ValueError) as error:
