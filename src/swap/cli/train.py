@@ -1,8 +1,10 @@
 """`swap train`: a preset with its options, or a run to go on with, in; a trained run folder out."""
 
+import contextlib
 import dataclasses
 import sys
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated
@@ -17,9 +19,12 @@ from swap.runs.checkpoint import FOLDER, LATEST, numbered
 from swap.runs.config import changes
 from swap.runs.console import clock, short
 from swap.runs.presets import find, listed
+from swap.team import LostError, Team, joined, launched, own
 
 HOME = Path("out/train")
 """Where runs go that are given no folder, and where a bare --resume looks."""
+PAUSE_S = 3.0
+"""How long a process that does not lead keeps a mistake to itself."""
 
 
 @dataclass(frozen=True)
@@ -49,24 +54,38 @@ class Plan:
     resume: Checkpoint | None
 
 
+@contextlib.contextmanager
+def one_voice() -> Iterator[None]:
+    """Of several processes that find the same mistake, the first tells it and torchrun ends the
+    others meanwhile; what only one of them finds is told too."""
+    try:
+        yield
+    except UserError:
+        if launched().rank:
+            time.sleep(PAUSE_S)
+        raise
+
+
+@one_voice()
 def parse(options: list[str]) -> Plan:
     """Which preset comes first; it says which other options there are."""
     started_s = time.monotonic()
     options = name_resumed(suited(options))
     resumed, name = given(options, "--resume"), given(options, "--preset")
-    checkpoint = load(Path(resumed)) if resumed else None
+    checkpoint = load(Path(resumed), say) if resumed else None
     if checkpoint:
         name, stored = remembered(checkpoint, name)
         no_goal = dataclasses.replace(stored.run, minutes=None, iterations=None)
         default = dataclasses.replace(stored, run=no_goal)
     else:
         default = find(name) if name else TrainCfg()
-    about = f"{Args.__doc__} Presets: {', '.join(listed()) or 'none yet'}."
+    about = f"{Args.__doc__} On several GPUs: torchrun --nproc-per-node 4 -m swap train ..."
+    about += f" Presets: {', '.join(listed()) or 'none yet'}."
     start = Args(cfg=default)
     args = parse_options(Args, "swap train", options, default=start, description=about)
     if name is None:
         raise UserError(f"swap train needs --preset NAME; known: {', '.join(listed()) or 'none'}")
-    device = chosen(args.device)
+    device = own(chosen(args.device))
     if checkpoint is None:
         folder = args.out or HOME / f"{name}-{time.strftime('%Y%m%d-%H%M%S')}"
         if numbered(folder / FOLDER):
@@ -82,26 +101,39 @@ def parse(options: list[str]) -> Plan:
         raise UserError(f"a resumed run keeps its seed, {stored.seed}; leave --seed away")
     for line in changes(to_json(default), to_json(args.cfg)):
         if line.split()[0] not in ("run.minutes", "run.iterations"):
-            print(f"changed: {line}")
+            say(f"changed: {line}")
     cfg = extended(args.cfg, stored, checkpoint)
     return Plan(name, cfg, folder, device, started_s, checkpoint)
 
 
+@one_voice()
 def run(plan: Plan) -> int:
-    seed_everything(plan.cfg.seed)
+    try:
+        with joined(plan.device) as team:
+            return work(plan, team)
+    except LostError as error:
+        print(f"swap: {error}; that one has said why, or was killed", file=sys.stderr)
+        return 1
+
+
+def work(plan: Plan, team: Team) -> int:
+    seed_everything(plan.cfg.seed + team.rank)
     at = f"from iteration {plan.resume.iteration}, " if plan.resume else ""
-    print(
-        f"{plan.preset} on {plan.device}: {at}seed {plan.cfg.seed}, into {plan.folder}", flush=True
-    )
+    place = plan.device if team.alone else f"{plan.device} and {team.size - 1} more"
+    say(f"{plan.preset} on {place}: {at}seed {plan.cfg.seed}, into {plan.folder}")
     outcome = train(
-        plan.cfg.build(plan.device),
+        plan.cfg.build(plan.device, team),
         plan.folder,
         plan.cfg.run,
         config={"preset": plan.preset, "cfg": to_json(plan.cfg)},
         resume=plan.resume,
         started_s=plan.started_s,
+        team=team,
     )
-    again = f"swap train --resume {plan.folder}"
+    if team.rank:
+        return 0
+    start = "" if team.alone else f"torchrun --nproc-per-node {team.size} -m "
+    again = start + f"swap train --resume {plan.folder}"
     if outcome.fault:
         print(f"swap: {outcome.fault}", file=sys.stderr)
         return 1
@@ -115,6 +147,12 @@ def run(plan: Plan) -> int:
     else:
         print(f"done: {told} in {plan.folder}")
     return 0
+
+
+def say(line: str) -> None:
+    """Once, however many processes there are."""
+    if not launched().rank:
+        print(line, flush=True)
 
 
 def remembered(checkpoint: Checkpoint, preset: str | None) -> tuple[str, TrainCfg]:

@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor
 
-from swap.alone import alone
 from swap.capture import Captured
 from swap.courses import Course
 from swap.env.bank import Bank, Ground, build, share_out
@@ -39,6 +38,8 @@ from swap.robots import load
 from swap.sensors import CameraCfg, DepthCamera, DepthCameraCfg, HeightCfg
 from swap.sim import CONTROL_DT, FIXED, make_engine
 from swap.symmetry import Layout, Spaces
+from swap.team import ALONE, Team
+from swap.threads import one_thread
 
 if TYPE_CHECKING:
     from swap.env.trials import Trials
@@ -150,14 +151,14 @@ class ParkourEnv:
         """Every world begins an episode."""
         self._count = 0
         self._fresh.fill_(True)
-        with alone(self._on_cpu):
+        with one_thread(self._on_cpu):
             self._begin(bodies=True)
             self.memory.act(torch.zeros_like(self.memory.action))
             return self._photograph(self._finish(self._look()))
 
     def step(self, action: Tensor) -> Step:
         """One control step with `action` [N, 12]: joint targets around the default pose."""
-        with alone(self._on_cpu):
+        with one_thread(self._on_cpu):
             self._action.copy_(action.detach())
             self._act()
             self.engine.step(self._targets)
@@ -278,17 +279,19 @@ class ParkourEnv:
         return obs
 
     # --- figures and checkpoints ----------------------------------------------------------------
-    def metrics(self) -> dict[str, float]:
+    def metrics(self, team: Team = ALONE) -> dict[str, float]:
         """Figures since the last call, by name; waits for the device. Frontiers are mean sizes in
-        each family's own unit."""
-        told = self.tally.read()
+        each family's own unit. In a team, over all its worlds, of which everyone has equally many.
+        """
+        told = self.tally.read(team)
         level = self.curriculum.frontier.clamp(max=self.curriculum.levels - 1)
         size = self._sizes[self.family, level]
         for k, name in enumerate(self.families):
             mine = self.family == k
             if mine.any():
-                told[f"frontier/{name}"] = float(size[mine].mean())
-                told[f"level/{name}"] = float(self.curriculum.frontier[mine].float().mean())
+                means = size[mine].mean(), self.curriculum.frontier[mine].float().mean()
+                for what, x in zip(("frontier", "level"), team.total(*means), strict=True):
+                    told[f"{what}/{name}"] = float(x) / team.size
         return told
 
     def tensors(self) -> dict[str, Tensor]:

@@ -8,6 +8,7 @@ from torch import Tensor
 from swap.env.frame import Frame
 from swap.env.terminations import End, Verdict
 from swap.sim import CONTROL_DT
+from swap.team import ALONE, Team
 
 
 class Tally:
@@ -67,16 +68,18 @@ class Tally:
         self._at_frontier += counts[:, len(End) :]
         self._steps += (frame.steps * ended).sum()
 
-    def read(self) -> dict[str, float]:
-        """Means since the last call; one without data is left out. Waits for the device."""
-        reward, valid, speed, error = self._sums.tolist()
-        ends, pairs = self._ends.tolist(), self._at_frontier.tolist()
+    def read(self, team: Team = ALONE) -> dict[str, float]:
+        """Means since the last call, over the worlds of all processes; one without data is left
+        out. Waits for the device."""
+        every = dict(zip(self.tensors(), team.total(*self.tensors().values()), strict=True))
+        reward, valid, speed, error = every["sums"].tolist()
+        ends, pairs = every["ends"].tolist(), every["at_frontier"].tolist()
         told: dict[str, float | None] = {
             "reward/step": _ratio(reward, valid),
             "speed_mps": _ratio(speed, valid),
             "speed_error_mps": _ratio(error, valid),
         }
-        for name, total in zip(self._terms, self._term_sum.tolist(), strict=True):
+        for name, total in zip(self._terms, every["terms"].tolist(), strict=True):
             told[f"reward/{name}"] = _ratio(total, valid)
         for name, row, (tried, done) in zip(self._families, ends, pairs, strict=True):
             told[f"success/{name}"] = _ratio(row[End.SUCCESS], sum(row))
@@ -85,7 +88,7 @@ class Tally:
         for end in list(End)[1:]:
             told[f"end/{end.name.lower()}"] = _ratio(sum(row[end] for row in ends), episodes)
         told["episodes"] = episodes
-        told["episode_s"] = _ratio(self._steps.item() * CONTROL_DT, episodes)
+        told["episode_s"] = _ratio(every["steps"].item() * CONTROL_DT, episodes)
         for sums in self.tensors().values():
             sums.zero_()
         return {name: value for name, value in told.items() if value is not None}

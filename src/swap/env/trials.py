@@ -19,6 +19,7 @@ from swap.env.frame import Frame
 from swap.env.terminations import End, Verdict
 from swap.errors import UserError
 from swap.sim import CONTROL_DT
+from swap.team import ALONE, Team
 
 
 @dataclass(frozen=True)
@@ -88,9 +89,9 @@ class Trials(ParkourEnv):
         """Waits for the device."""
         return bool(self._idle.all())
 
-    def metrics(self) -> dict[str, float]:
+    def metrics(self, team: Team = ALONE) -> dict[str, float]:
         """By family; there are no frontiers here."""
-        return self.tally.read()
+        return self.tally.read(team)
 
     def _live(self) -> dict[str, Tensor]:
         mine = {"idle": self._idle, "reason": self._reason, "trial_steps": self._steps}

@@ -1,7 +1,7 @@
 """Experience in, a better policy out. Read in this order:
 
 world -> rollout -> gae -> ppo -> replay -> model -> twin -> eyes -> ring -> amp -> style -> collect
--> mirrored -> trainer (tally, stopwatch below them)
+-> mirrored -> trainer (tally, stopwatch, adam, together below them)
 """
 
 from swap.learn.amp import AMP, AMPCfg

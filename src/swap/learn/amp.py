@@ -14,10 +14,13 @@ from torch import Tensor
 
 from swap.capture import Captured
 from swap.errors import UserError
+from swap.learn.adam import GuardedAdam
 from swap.learn.ring import Ring
 from swap.learn.tally import Tally
+from swap.learn.together import Found, Pooled, gradient_step
 from swap.policy.discriminator import Discriminator, style_reward
 from swap.symmetry import Rep
+from swap.team import ALONE, Team
 
 MEANS = ("loss", "penalty", "expert", "policy", "grad_norm")
 CULPRITS = ("loss", "grad_norm")
@@ -84,6 +87,7 @@ class AMP:
         *,
         capture: bool,
         seed: int = 0,
+        team: Team = ALONE,
     ) -> None:
         """`expert` [M, 2, d] lives where the worlds do; `rep` mirrors one frame [d]; `steps`: of a
         rollout."""
@@ -92,14 +96,15 @@ class AMP:
                 f"expert transitions are {list(expert.shape)}; give [M, 2, {rep.dim}], M > 0"
             )
         device = expert.device
-        self.cfg, self.expert = cfg, expert
+        self.cfg, self.expert, self.team = cfg, expert, team
         self.net = discriminator(cfg, rep, seed).to(device)
         per_step = min(n, max(1, cfg.replay // (cfg.span * steps)), cfg.replay)
         self.ring = Ring(cfg.replay, 2 * rep.dim, n, per_step, device)
         self.means = tally.means(*(f"amp/{name}" for name in MEANS))
         self.style = tally.means("amp/style")
         self.counted = tally.means("amp/counted")
-        self.faults = tally.counts("guard/amp_skipped", *(f"guard/amp_{x}" for x in CULPRITS))
+        names = "guard/amp_skipped", *(f"guard/amp_{x}" for x in CULPRITS)
+        self.faults = tally.counts(*names, shared=True)
         # Where recordings look for their input.
         self.pair = torch.zeros(n, 2, rep.dim, device=device)
         self.mask = torch.zeros(n, dtype=torch.bool, device=device)
@@ -108,33 +113,27 @@ class AMP:
         )
         self.judge = Captured(self._judge, device, enabled=capture)
         self.keep = Captured(self._keep, device, enabled=capture)
-        self.step = Captured(self._step, device, enabled=capture)
+        self.statistics = Pooled(team, self.net.reader.norm)
+        self._look = Captured(self._observe_picked, device, enabled=capture)
+        self.step = gradient_step(
+            self._find, self._move, team, device, capture=capture, before=self._acquaint
+        )
         self._make_adam(device)
 
     def _make_adam(self, device: torch.device) -> None:
-        """As PPO's: fused, with a guard, its tensors there from the start."""
         net = self.net.reader.net
         assert net.out is not None
         head = list(net.out.parameters())
         trunk = [p for p in self.net.parameters() if all(p is not q for q in head)]
         self.parameters = [*trunk, *head]
-        self.adam = torch.optim.Adam(
+        self.adam = GuardedAdam(
             [
                 {"params": trunk, "weight_decay": self.cfg.decay},
                 {"params": head, "weight_decay": self.cfg.head_decay},
             ],
-            lr=torch.tensor(self.cfg.lr, device=device),
-            fused=True,
+            torch.tensor(self.cfg.lr, device=device),
             capturable=self.step.enabled,
         )
-        self._scale, self._bad = torch.ones((), device=device), torch.zeros((), device=device)
-        self.adam.grad_scale, self.adam.found_inf = self._scale, self._bad  # type: ignore[attr-defined]
-        for p in self.parameters:
-            self.adam.state[p] = {
-                "step": torch.zeros((), device=device),
-                "exp_avg": torch.zeros_like(p),
-                "exp_avg_sq": torch.zeros_like(p),
-            }
 
     # --- while the worlds are stepped -----------------------------------------------------------
     def reward(self, pair: Tensor, mask: Tensor) -> Tensor:
@@ -187,25 +186,40 @@ class AMP:
         expert = self.expert.index_select(0, self.theirs).flatten(1)
         return expert, self.ring.rows.index_select(0, self.ours)
 
-    def _step(self) -> None:
-        """One gradient step on the samples that were picked."""
-        expert, policy = self._samples()
-        filled = self.ring.count > 0
+    def _acquaint(self) -> None:
+        """In a team: let the normalisers of all learn from the samples that all have picked."""
+        self._look()
+        self.statistics.pool()
+
+    def _observe_picked(self) -> None:
+        self._observe(*self._samples(), self.ring.count > 0)
+
+    def _observe(self, expert: Tensor, policy: Tensor, filled: Tensor) -> None:
         norm = self.net.reader.norm
         norm.update(expert, filled.expand(len(expert)))
         norm.update(policy, filled.expand(len(policy)))
+
+    def _find(self) -> Found:
+        """Where to go from here, by the samples that were picked."""
+        expert, policy = self._samples()
+        filled = self.ring.count > 0
+        if self.team.alone:  # else they are acquainted
+            self._observe(expert, policy, filled)
         losses = self.losses(self.net.coordinates(expert), self.net.coordinates(policy))
         gradients = torch.autograd.grad(losses["loss"], self.parameters)
+        return Found(gradients, losses, filled)
+
+    def _move(self, found: Found) -> None:
+        """One gradient step."""
+        gradients, losses, weight = found
         with torch.no_grad():
             length = torch.nn.utils.get_total_norm(gradients)
             sound = torch.isfinite(length) & torch.isfinite(losses["loss"])
-            self._bad.copy_(~(sound & filled))
-        for p, gradient in zip(self.parameters, gradients, strict=True):
-            p.grad = gradient.contiguous()  # fused Adam takes it that layouts agree
-        self.adam.step()
+            wanted = sound & weight.bool()
+        self.adam.descend(gradients, wanted)
         with torch.no_grad():
             figures = {**losses, "grad_norm": length}
-            self.means.add([figures[name] for name in MEANS], weight=sound & filled)
+            self.means.add([figures[name] for name in MEANS], weight=wanted)
             bad = [~torch.isfinite(figures[name]) for name in CULPRITS]
             self.faults.add([~sound, *bad])
 
@@ -229,8 +243,6 @@ class AMP:
         """All that changes, by name; to restore, copy into it."""
         for name, x in self.net.state_dict().items():
             yield f"net/{name}", x
-        for name, p in self.net.named_parameters():
-            for key, value in self.adam.state[p].items():
-                yield f"adam/{name}/{key}", value
+        yield from self.adam.tensors(self.net.named_parameters())
         for name, x in self.ring.state():
             yield f"ring/{name}", x

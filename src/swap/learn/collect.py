@@ -14,6 +14,7 @@ from swap.learn.tally import Tally
 from swap.learn.twin import Glass
 from swap.learn.world import World
 from swap.policy import ActorCritic
+from swap.team import ALONE, Team
 
 FIGURES = ("reward", "value", "std", "explained_variance")
 
@@ -33,11 +34,12 @@ class Collector:
         style: Style | None = None,
         glass: Glass | None = None,
         capture: bool,
+        team: Team = ALONE,
     ) -> None:
         """`eyes` hold the latent that the policy reads; `style` adds to the reward; in `glass` is
         seen what the rollout keeps of the mirror."""
         self.policy, self.env, self.rollout = policy, env, rollout
-        self.eyes, self.style, self.glass = eyes, style, glass
+        self.eyes, self.style, self.glass, self.team = eyes, style, glass, team
         self.means = tally.means(*(f"rollout/{name}" for name in FIGURES))
         self.bad_reward, self.bad_advantage = (
             tally.counts(f"guard/{name}") for name in ("reward", "advantage")
@@ -136,7 +138,7 @@ class Collector:
         return {name: torch.where(sound[:, None], x, 0.0) for name, x in self._read.items()}, sound
 
     def _estimate(self, gamma: float, lam: float) -> None:
-        """Advantages, normalised over valid steps, and returns."""
+        """Advantages, normalised over valid steps of all processes, and returns."""
         roll = self.rollout
         advantage, returns = gae(
             *(roll.reward, roll.value, roll.terminated, roll.truncated, roll.valid),
@@ -146,21 +148,21 @@ class Collector:
         finite = torch.isfinite(advantage)
         self.bad_advantage.add([(~finite & roll.valid).sum()])
         roll.valid &= finite
-        mean, std = _moments(advantage, roll.valid)
+        mean, std = self._moments(advantage)
         roll.advantage.copy_(torch.where(roll.valid, (advantage - mean) / (std + 1e-8), 0.0))
         roll.returns.copy_(torch.where(roll.valid, returns, 0.0))
         roll.weight.copy_(roll.valid)
 
         value = roll.value[:-1]
-        error, spread = _moments(returns - value, roll.valid)[1], _moments(returns, roll.valid)[1]
+        error, spread = self._moments(returns - value)[1], self._moments(returns)[1]
         explained = 1 - (error / spread.clamp(min=1e-8)).square()
-        reward, worth = (_moments(x, roll.valid)[0] for x in (roll.reward, value))
+        reward, worth = (self._moments(x)[0] for x in (roll.reward, value))
         self.means.add([reward, worth, roll.std.mean(), explained], weight=roll.valid.any())
 
-
-def _moments(x: Tensor, valid: Tensor) -> tuple[Tensor, Tensor]:
-    """Mean and standard deviation over the valid entries."""
-    n = valid.sum()
-    mean = torch.where(valid, x, 0.0).sum() / n.clamp(min=1)
-    square = torch.where(valid, x - mean, 0.0).square().sum()
-    return mean, (square / (n - 1).clamp(min=1)).sqrt()
+    def _moments(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        """Mean and standard deviation over the valid entries."""
+        valid = self.rollout.valid
+        n, total = self.team.total(valid.sum(), torch.where(valid, x, 0.0).sum())
+        mean = total / n.clamp(min=1)
+        (square,) = self.team.total(torch.where(valid, x - mean, 0.0).square().sum())
+        return mean, (square / (n - 1).clamp(min=1)).sqrt()

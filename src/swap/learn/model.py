@@ -10,10 +10,12 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor
 
-from swap.capture import Captured
 from swap.errors import UserError
+from swap.learn.adam import GuardedAdam
 from swap.learn.replay import Replay
 from swap.learn.tally import Tally
+from swap.learn.together import Found, gradient_step
+from swap.team import ALONE, Team
 from swap.world_model import Sequences, WorldModel, WorldModelCfg
 
 SMALLEST = 1e-3
@@ -59,31 +61,28 @@ class ModelLearner:
     """Updates `model` from `replay`."""
 
     def __init__(
-        self, cfg: ModelCfg, model: WorldModel, replay: Replay, tally: Tally, *, capture: bool
+        self,
+        cfg: ModelCfg,
+        model: WorldModel,
+        replay: Replay,
+        tally: Tally,
+        *,
+        capture: bool,
+        team: Team = ALONE,
     ) -> None:
         self.cfg, self.model, self.replay = cfg, model, replay
         self.parameters: list[Tensor] = list(model.parameters())
         device = self.parameters[0].device
         self.means = tally.means(*(f"model/{name}" for name in (*model.figures, "grad_norm")))
-        self.faults = tally.counts("guard/model_skipped")
+        self.faults = tally.counts("guard/model_skipped", shared=True)
         # Where a recording looks for its input.
         self.worlds, self.starts = (
             torch.zeros(cfg.batch, dtype=torch.long, device=device) for _ in range(2)
         )
         self.noise = torch.zeros(cfg.batch, cfg.ticks, model.categoricals.dim, device=device)
         self.lr, self.count = torch.zeros((), device=device), torch.zeros((), device=device)
-        self.step = Captured(self._step, device, enabled=capture)
-        self.adam = torch.optim.Adam(
-            self.parameters, lr=self.lr, fused=True, capturable=self.step.enabled
-        )
-        self._bad = torch.zeros((), device=device)
-        self.adam.grad_scale, self.adam.found_inf = None, self._bad  # type: ignore[attr-defined]
-        for p in self.parameters:
-            self.adam.state[p] = {
-                "step": torch.zeros((), device=device),
-                "exp_avg": torch.zeros_like(p),
-                "exp_avg_sq": torch.zeros_like(p),
-            }
+        self.step = gradient_step(self._find, self._move, team, device, capture=capture)
+        self.adam = GuardedAdam(self.parameters, self.lr, capturable=self.step.enabled)
 
     def update(self, generator: torch.Generator) -> None:
         """An iteration's gradient steps, once there are sequences to learn from."""
@@ -106,23 +105,25 @@ class ModelLearner:
     def _sequences(self) -> Sequences:
         return self.replay.take(self.worlds, self.starts, self.cfg.ticks)
 
-    def _step(self) -> None:
-        """One gradient step on the sequences that were drawn."""
-        loss, figures = self.model.loss(self._sequences(), self.noise)
-        gradients = torch.autograd.grad(loss, self.parameters)
+    def _find(self) -> Found:
+        """Where to go from here, by the sequences that were drawn."""
+        batch = self._sequences()
+        loss, figures = self.model.loss(batch, self.noise)
+        return Found(torch.autograd.grad(loss, self.parameters), figures, batch.valid)
+
+    def _move(self, found: Found) -> None:
+        """One gradient step."""
+        gradients, figures, _ = found
         with torch.no_grad():
             lengths = torch.stack(torch._foreach_norm(gradients))
             weights = torch.stack(torch._foreach_norm(self.parameters)).clamp_(min=SMALLEST)
             allowed = self.cfg.agc * weights
             shares = torch.where(lengths > allowed, allowed / lengths, 1.0)
             clipped = torch._foreach_mul(gradients, list(shares.unbind()))
-            sound = torch.isfinite(lengths).all() & torch.isfinite(loss)
-            self._bad.copy_(~sound)
+            sound = torch.isfinite(lengths).all() & torch.isfinite(figures["loss"])
             self.count.add_(1)
             self.lr.copy_(self.cfg.lr * (self.count / self.cfg.warm_up).clamp(max=1.0))
-        for p, gradient in zip(self.parameters, clipped, strict=True):
-            p.grad = gradient.contiguous()  # fused Adam takes it that layouts agree
-        self.adam.step()
+        self.adam.descend(clipped, sound)
         with torch.no_grad():
             told = [*(figures[name] for name in self.model.figures), lengths.square().sum().sqrt()]
             self.means.add(told, weight=sound)
@@ -132,6 +133,4 @@ class ModelLearner:
     def state(self) -> Iterator[tuple[str, Tensor]]:
         """The optimiser's own tensors, by name; to restore, copy into them."""
         yield "count", self.count
-        for name, p in self.model.named_parameters():
-            for key, value in self.adam.state[p].items():
-                yield f"adam/{name}/{key}", value
+        yield from self.adam.tensors(self.model.named_parameters())

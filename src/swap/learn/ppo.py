@@ -10,12 +10,14 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from swap.capture import Captured
 from swap.errors import UserError
+from swap.learn.adam import GuardedAdam
 from swap.learn.rollout import Batch, Rollout
 from swap.learn.tally import Tally
+from swap.learn.together import Found, gradient_step
 from swap.nn import Gaussian
 from swap.policy import ActorCritic
+from swap.team import ALONE, Team
 
 MEANS = ("policy_loss", "value_loss", "entropy", "kl", "clipped", "grad_norm", "lr")
 CULPRITS = ("policy_loss", "value_loss", "grad_norm")
@@ -69,7 +71,14 @@ class PPO:
     """Its figures."""
 
     def __init__(
-        self, cfg: PPOCfg, policy: ActorCritic, rollout: Rollout, tally: Tally, *, capture: bool
+        self,
+        cfg: PPOCfg,
+        policy: ActorCritic,
+        rollout: Rollout,
+        tally: Tally,
+        *,
+        capture: bool,
+        team: Team = ALONE,
     ) -> None:
         size, rest = divmod(len(rollout), cfg.minibatches)
         if rest or not size:
@@ -79,25 +88,17 @@ class PPO:
             )
         self.cfg, self.policy, self.rollout = cfg, policy, rollout
         self.means = tally.means(*(f"ppo/{name}" for name in self.told))
-        self.faults = tally.counts("guard/skipped_updates", *(f"guard/{x}" for x in CULPRITS))
+        names = "guard/skipped_updates", *(f"guard/{x}" for x in CULPRITS)
+        self.faults = tally.counts(*names, shared=True)
         self.parameters = list(policy.parameters())
         device = self.parameters[0].device
         self.rows = torch.zeros(size, dtype=torch.long, device=device)
         self.lr = torch.tensor(cfg.lr, device=device)
-        self.step = Captured(self._step, device, enabled=capture)
-        # Fused: one kernel that can also scale (our clipping) and hold still (our guard).
-        self.adam = torch.optim.Adam(
-            self.parameters, lr=self.lr, fused=True, capturable=self.step.enabled
+        self.step = gradient_step(self._find, self._move, team, device, capture=capture)
+        self._longer = torch.ones((), device=device)
+        self.adam = GuardedAdam(
+            self.parameters, self.lr, capturable=self.step.enabled, divisor=self._longer
         )
-        self._scale, self._bad = torch.ones((), device=device), torch.zeros((), device=device)
-        self.adam.grad_scale, self.adam.found_inf = self._scale, self._bad  # type: ignore[attr-defined]
-        # Made now, not at the first step: recordings and restored runs need them in place.
-        for p in self.parameters:
-            self.adam.state[p] = {
-                "step": torch.zeros((), device=device),
-                "exp_avg": torch.zeros_like(p),
-                "exp_avg_sq": torch.zeros_like(p),
-            }
 
     def update(self, generator: torch.Generator) -> None:
         """All epochs over the rollout, whose advantages are filled in."""
@@ -107,20 +108,23 @@ class PPO:
                 self.rows.copy_(rows)
                 self.step()
 
-    def _step(self) -> None:
-        """One gradient step on the samples in `rows`."""
-        losses = self._losses(self.rollout.take(self.rows))
+    def _find(self) -> Found:
+        """Where to go from here, by the samples in `rows`."""
+        batch = self.rollout.take(self.rows)
+        losses = self._losses(batch)
         loss = self._total(losses)
         gradients = torch.autograd.grad(loss, self.parameters)
+        return Found(gradients, {**losses, "loss": loss}, batch.weight)
+
+    def _move(self, found: Found) -> None:
+        """One gradient step."""
+        gradients, losses, _ = found
         with torch.no_grad():
             norm = torch.nn.utils.get_total_norm(gradients)
-            sound = torch.isfinite(norm) & torch.isfinite(loss)
-            self._bad.copy_(~sound)
-            self._scale.copy_((norm / self.cfg.grad_norm).clamp(min=1.0))
+            sound = torch.isfinite(norm) & torch.isfinite(losses["loss"])
+            self._longer.copy_((norm / self.cfg.grad_norm).clamp(min=1.0))
             self._adapt(losses["kl"], sound)
-        for p, gradient in zip(self.parameters, gradients, strict=True):
-            p.grad = gradient.contiguous()  # fused Adam takes it that layouts agree
-        self.adam.step()
+        self.adam.descend(gradients, sound)
         with torch.no_grad():
             figures = {**losses, "grad_norm": norm, "lr": self.lr}
             self.means.add([figures[name] for name in self.told], weight=sound)
@@ -171,6 +175,4 @@ class PPO:
     def state(self) -> Iterator[tuple[str, Tensor]]:
         """The optimiser's own tensors, by name; to restore, copy into them."""
         yield "lr", self.lr
-        for name, p in self.policy.named_parameters():
-            for key, value in self.adam.state[p].items():
-                yield f"adam/{name}/{key}", value
+        yield from self.adam.tensors(self.policy.named_parameters())

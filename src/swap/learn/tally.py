@@ -5,12 +5,16 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
+from swap.team import ALONE, Team
+
 
 class Figures:
     """Sums of scalars that are always added together, by a handful of kernels for all of them."""
 
-    def __init__(self, names: Sequence[str], device: torch.device, *, means: bool) -> None:
-        self.names, self.means = tuple(names), means
+    def __init__(
+        self, names: Sequence[str], device: torch.device, *, means: bool, shared: bool = False
+    ) -> None:
+        self.names, self.means, self.shared = tuple(names), means, shared
         self.sums = torch.zeros(len(names) + means, dtype=torch.float64, device=device)
         """One for each name; for means, the weight of what was added comes last."""
 
@@ -29,15 +33,16 @@ class Figures:
 class Tally:
     """Those who have figures open a set; `read` gives all of them and starts anew."""
 
-    def __init__(self, device: torch.device) -> None:
-        self.device = device
+    def __init__(self, device: torch.device, team: Team = ALONE) -> None:
+        self.device, self.team = device, team
         self._sets: list[Figures] = []
 
     def means(self, *names: str) -> Figures:
         return self._open(Figures(names, self.device, means=True))
 
-    def counts(self, *names: str) -> Figures:
-        return self._open(Figures(names, self.device, means=False))
+    def counts(self, *names: str, shared: bool = False) -> Figures:
+        """`shared`: every process counts the same things, which then count once."""
+        return self._open(Figures(names, self.device, means=False, shared=shared))
 
     def _open(self, figures: Figures) -> Figures:
         taken = {name for other in self._sets for name in other.names}
@@ -46,8 +51,14 @@ class Tally:
         return figures
 
     def read(self) -> dict[str, float]:
-        """All figures by name, means without data left out. Waits for the device."""
-        every = torch.cat([figures.sums for figures in self._sets]).tolist()
+        """All figures by name, over all processes, means without data left out. Waits for the
+        device."""
+        if self.team.rank:
+            for figures in self._sets:
+                if figures.shared:
+                    figures.sums.zero_()
+        (total,) = self.team.total(torch.cat([figures.sums for figures in self._sets]))
+        every = total.tolist()
         out: dict[str, float] = {}
         start = 0
         for figures in self._sets:

@@ -1,13 +1,12 @@
 """Worlds in, a trained policy out: the loop, and all it takes to go on tomorrow as if today."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
-from swap.alone import alone
 from swap.errors import UserError
 from swap.kept import named, put_back, under
 from swap.learn.amp import AMP, AMPCfg
@@ -27,9 +26,12 @@ from swap.learn.rollout import Rollout
 from swap.learn.stopwatch import Stopwatch
 from swap.learn.style import GROUP, Style, frame_of
 from swap.learn.tally import Tally
+from swap.learn.together import Pooled
 from swap.learn.twin import Glass
 from swap.learn.world import World
 from swap.policy import LATENT, PolicyCfg, networks
+from swap.team import ALONE, Team
+from swap.threads import one_thread
 
 FEW = 512
 """Worlds up to which a CPU acts for them on one thread."""
@@ -56,15 +58,23 @@ class TrainerCfg:
 class Trainer:
     """`iterate()` collects and learns once; everything stays on the device of `env`."""
 
-    def __init__(self, cfg: TrainerCfg, env: World, reference: Tensor | None = None) -> None:
-        """`reference` [M, 2, d]: transitions of motion that AMP takes for the ideal."""
-        self.cfg, self.env = cfg, env
+    def __init__(
+        self,
+        cfg: TrainerCfg,
+        env: World,
+        reference: Tensor | None = None,
+        team: Team = ALONE,
+    ) -> None:
+        """`reference` [M, 2, d]: transitions of motion that AMP takes for the ideal. In a `team`,
+        `env` is this process's share of the worlds; batches and memories are shared out likewise.
+        """
+        self.cfg, self.env, self.team = cfg, env, team
         self.device = device = env.device
         if device.type == "cuda":
             torch.backends.cuda.matmul.allow_tf32 = cfg.tf32
             torch.backends.cudnn.allow_tf32 = cfg.tf32
-        self.generator = torch.Generator(device).manual_seed(cfg.seed)
-        self.tally, self.stopwatch = Tally(device), Stopwatch(device)
+        self.generator = torch.Generator(device).manual_seed(cfg.seed + team.rank)
+        self.tally, self.stopwatch = Tally(device, team), Stopwatch(device)
         self.iteration = 0
         self.mirrors, self.augments = cfg.symmetry.kind != "none", cfg.symmetry.kind == "augment"
 
@@ -86,14 +96,20 @@ class Trainer:
             style=None if self.amp is None else Style(self.amp, env.groups[GROUP]),
             glass=Glass(self.policy, env.groups, device, self.augments) if self.mirrors else None,
             capture=cfg.capture,
+            team=team,
         )
+        self.statistics = Pooled(team, policy.actor.reader.norm, policy.critic.reader.norm)
+        if not team.alone:
+            team.follow(self._copies())
+            self.apart = self.tally.counts("guard/apart")
 
     def iterate(self) -> dict[str, float]:
         """Collect, estimate, update; then, and only then, wait for the device and read figures."""
         watch = self.stopwatch
         watch.start()
-        with alone(self.device.type == "cpu" and self.env.n <= FEW):
+        with one_thread(self.device.type == "cpu" and self.env.n <= FEW):
             self.collector.collect(self.cfg.ppo.gamma, self.cfg.ppo.lam)
+        self.statistics.pool()
         watch.lap("time/collect_s")
         self.ppo.update(self.generator)
         watch.lap("time/update_s")
@@ -104,14 +120,34 @@ class Trainer:
             self.amp.update(self.generator)
             watch.lap("time/amp_s")
         self.iteration += 1
+        if not self.team.alone:
+            self._compare()
         figures = self.tally.read()
-        return {"steps": self.steps, **self.env.metrics(), **figures, **watch.read()}
+        return {"steps": self.steps, **self.env.metrics(self.team), **figures, **watch.read()}
 
     @property
     def steps(self) -> int:
         """Control steps so far, of all worlds together."""
-        return self.iteration * len(self.rollout)
+        return self.iteration * len(self.rollout) * self.team.size
 
+    # --- in a team ------------------------------------------------------------------------------
+    def _copies(self) -> list[Tensor]:
+        """What every process has its own copy of, which must be alike."""
+        nets: list[nn.Module] = [self.policy]
+        nets += [] if self.learner is None else [self.model]
+        nets += [] if self.amp is None else [self.amp.net]
+        return [x for net in nets for x in net.state_dict().values()]
+
+    def _compare(self) -> None:
+        """Count a copy that is not that of process 0, bit for bit: it could not be seen otherwise,
+        and nothing is learned from copies that drift apart."""
+        bits = torch.cat([x.flatten() for x in self._copies() if x.dtype == torch.float32])
+        mine = bits.view(torch.int32).sum()
+        theirs = mine.clone()
+        self.team.follow([theirs])
+        self.apart.add([mine != theirs])
+
+    # --- chance ---------------------------------------------------------------------------------
     def noise(self) -> Tensor:
         """Standard normal exploration for one step, [N, d]. A mirrored run overrides this."""
         shape = self.env.n, self.policy.action.dim
@@ -126,13 +162,16 @@ class Trainer:
     def _make_ppo(self) -> PPO:
         cfg, parts = self.cfg, (self.cfg.ppo, self.policy, self.rollout, self.tally)
         if cfg.symmetry.kind == "loss":
-            return PenalisedPPO(*parts, capture=cfg.capture, symmetry=cfg.symmetry)
-        return (AugmentedPPO if self.augments else PPO)(*parts, capture=cfg.capture)
+            told = cfg.symmetry
+            return PenalisedPPO(*parts, capture=cfg.capture, team=self.team, symmetry=told)
+        return (AugmentedPPO if self.augments else PPO)(*parts, capture=cfg.capture, team=self.team)
 
     def _make_learner(self, cfg: ModelCfg) -> ModelLearner:
+        cfg = replace(cfg, batch=self.team.share(cfg.batch, "model.batch"))
         replay = Replay(self.model, self.env.n, cfg.memory, self.device, twin=self.augments)
         make = AugmentedModelLearner if self.augments else ModelLearner
-        return make(cfg, self.model, replay, self.tally, capture=self.cfg.capture)
+        parts = cfg, self.model, replay, self.tally
+        return make(*parts, capture=self.cfg.capture, team=self.team)
 
     def _make_eyes(self, replay: Replay) -> Eyes:
         widths = {name: layout.dim for name, layout in self.env.groups.items()}
@@ -145,12 +184,15 @@ class Trainer:
     def _make_amp(self, cfg: AMPCfg, reference: Tensor | None) -> AMP:
         if reference is None:
             raise UserError("style needs reference motion; give transitions, or set amp to None")
-        frame = frame_of(self.env.groups[GROUP])
+        frame, share = frame_of(self.env.groups[GROUP]), self.team.share
+        batch, kept = share(cfg.batch, "amp.batch"), max(1, cfg.replay // self.team.size)
+        cfg = replace(cfg, batch=batch, replay=kept)
         return (AugmentedAMP if self.augments else AMP)(
             *(cfg, reference.to(self.device), frame.rep, self.env.n, self.cfg.ppo.steps),
             self.tally,
             capture=self.cfg.capture,
             seed=self.cfg.seed,
+            team=self.team,
         )
 
     # --- resume ---------------------------------------------------------------------------------
@@ -179,6 +221,9 @@ class Trainer:
                 rate.restore(under(f"{name}/", tensors), numbers[LATENT])
             eyes.replay.restore(numbers["replay"])
         self.env.restore(under("env/", tensors), numbers["env"])
+        self.statistics.begin()
+        if self.amp is not None:
+            self.amp.statistics.begin()
 
     def _live(self) -> dict[str, Tensor]:
         """What changes in place, but for the policy and the worlds."""

@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 
 from swap.symmetry import Layout
+from swap.team import ALONE, Team
 
 
 class Step(Protocol):
@@ -69,8 +70,8 @@ class World(Protocol):
     def step(self, action: Tensor, /) -> Step:
         """The next step may write over what this one gives: copy what is to last."""
 
-    def metrics(self) -> Mapping[str, float]:
-        """Figures since the last call."""
+    def metrics(self, team: Team = ALONE) -> Mapping[str, float]:
+        """Figures since the last call, of the worlds of all processes."""
 
     def tensors(self) -> dict[str, Tensor]:
         """All that changes, by name, to be put away in the middle of an episode."""

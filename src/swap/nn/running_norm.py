@@ -72,6 +72,21 @@ class RunningNorm(nn.Module):
         self.count += n
         self._write_out()
 
+    def sums(self) -> Tensor:
+        """All it has seen as sums [2 d + 1], which add up over several normalisers: the count, the
+        entries' coordinates and their squares."""
+        squares = self.second + self.first.square()
+        return torch.cat((self.count[None], self.count * self.first, self.count * squares))
+
+    @torch.no_grad()
+    def take_sums(self, sums: Tensor) -> None:
+        """Be the one that has seen this."""
+        count, first, squares = sums.split((1, self.rep.dim, self.rep.dim))
+        self.count.copy_(count[0])
+        self.first.copy_(first / count.clamp(min=1))
+        self.second.copy_((squares / count.clamp(min=1) - self.first.square()).clamp(min=0))
+        self._write_out()
+
     def _write_out(self) -> None:
         """Coordinates -> entries: the mean by the basis, each variance shared by its orbit."""
         mean = self.basis.merge(self.first.split(self.basis.sizes)) * self.basis.scale

@@ -9,6 +9,7 @@ from swap.policy import PolicyCfg
 from swap.runs.presets import TrainCfg, register
 from swap.runs.trainee import Trainee
 from swap.sim import FIXED
+from swap.team import ALONE, Team
 
 
 @dataclass(frozen=True)
@@ -16,7 +17,7 @@ class ParkourCfg(TrainCfg):
     """A policy that reads the terrain's heights around it, in place of a world model."""
 
     worlds: int = 6000
-    """Robots that learn side by side."""
+    """Robots that learn side by side; under torchrun, in all processes together."""
     engine: Literal["auto", "cpu", "gpu"] = "auto"
     """auto: gpu where there is a GPU, otherwise cpu."""
     env: EnvCfg = field(default_factory=EnvCfg)
@@ -27,24 +28,25 @@ class ParkourCfg(TrainCfg):
     tf32: bool = True
     """On a GPU, multiply matrices in TF32."""
 
-    def build(self, device: str) -> Trainee:
-        return self.trainer(self.make_env(device))
+    def build(self, device: str, team: Team = ALONE) -> Trainee:
+        return self.trainer(self.make_env(device, team), team)
 
-    def make_env(self, device: str) -> ParkourEnv:
+    def make_env(self, device: str, team: Team = ALONE) -> ParkourEnv:
+        """This process's share of the worlds, with courses and chance of its own."""
         engine = self.engine
         if engine == "auto":
             engine = "gpu" if device.startswith("cuda") else "cpu"
         return ParkourEnv(
             self.env,
-            self.worlds,
+            team.share(self.worlds, "worlds"),
             engine=engine,
             device=device,
-            seed=self.seed,
+            seed=self.seed + team.rank,
             capture=self.capture,
         )
 
-    def trainer(self, env: ParkourEnv) -> Trainer:
-        return Trainer(self.learning, env)
+    def trainer(self, env: ParkourEnv, team: Team = ALONE) -> Trainer:
+        return Trainer(self.learning, env, team=team)
 
     @property
     def learning(self) -> TrainerCfg:

@@ -8,6 +8,7 @@ import tyro
 from swap.errors import UserError, unknown
 from swap.runs.run import RunCfg
 from swap.runs.trainee import Trainee
+from swap.team import ALONE, Team
 
 
 @dataclass(frozen=True)
@@ -18,7 +19,7 @@ class TrainCfg:
     seed: int = 0
     """Of everything random."""
 
-    def build(self, device: str) -> Trainee:
+    def build(self, device: str, team: Team = ALONE) -> Trainee:
         """Called after the seeds are set; allocates and may compile."""
         raise NotImplementedError
 

@@ -9,21 +9,22 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import FrameType
-from typing import Any
+from typing import Any, Protocol
 
 from torch import Tensor
 
 from swap.errors import UserError
 from swap.runs import checkpoint, console
 from swap.runs.checkpoint import Checkpoint, SaveError, Say
+from swap.runs.crew import Crew
 from swap.runs.guard import Guard, GuardCfg, has_nan
 from swap.runs.metrics import Metrics
 from swap.runs.pace import Pace
-from swap.runs.seeding import restore_rng, rng_tensors
 from swap.runs.trainee import Trainee
+from swap.team import ALONE, Team
 
-RNG, RUN = "run/rng/", "run"
-"""What the run itself keeps in a checkpoint, beside the trainee's tensors and numbers."""
+RUN = "run"
+"""What the run itself keeps in a checkpoint, beside everyone's tensors and numbers."""
 
 
 @dataclass(frozen=True)
@@ -80,17 +81,22 @@ def train(
     resume: Checkpoint | None = None,
     started_s: float | None = None,
     board: console.Board | None = None,
+    team: Team = ALONE,
 ) -> Outcome:
     """Iterate until a goal of `cfg` is reached, or a signal or the guard says stop.
 
     `config` goes into every checkpoint. `started_s` (time.monotonic) is when the clock began to
-    run: the time to build the trainee counts. The goals are totals over all sittings of a run.
+    run: the time to build the trainee counts. The goals are totals over all sittings of a run. Of
+    a `team`, process 0 leads and tells the outcome; that of the others is empty.
     """
+    crew = Crew(trainee, team)
+    if team.rank:
+        return assist(crew, resume)
     board = board or console.board(folder.name)
     with locked(folder), board, Interrupt(board) as interrupt:
         if resume is None and checkpoint.numbered(folder / checkpoint.FOLDER):
             raise UserError(f"'{folder}' already holds a run; resume it, or name another folder")
-        iteration, spent_s = restore(trainee, resume) if resume else (0, 0.0)
+        iteration, spent_s = restore(crew, resume) if resume else (0, 0.0)
         pace = Pace(
             cfg.minutes,
             cfg.iterations,
@@ -98,7 +104,7 @@ def train(
             iteration=iteration,
             started_s=started_s,
         )
-        keeper = Keeper(trainee, folder, cfg, config or {}, pace, board.say)
+        keeper = Keeper(crew, folder, cfg, config or {}, pace, board.say)
         if resume:
             keeper.saved = resume.path
         else:  # before any work: a folder that cannot be written is told now, not after an hour
@@ -108,7 +114,7 @@ def train(
         fault: str | None = None
         with Metrics(folder, iteration, board.say, tensorboard=cfg.tensorboard) as log:
             while not (pace.over or interrupt.asked or fault):
-                metrics = trainee.iterate()
+                metrics = crew.iterate()
                 iteration += 1
                 pace.tick(iteration, metrics.get("steps", 0.0))
                 log.write(iteration, pace.elapsed_s, metrics)
@@ -120,26 +126,32 @@ def train(
                     keeper.save()
             log.sync()
             keeper.save()
+        crew.dismiss()
         if fault is None and keeper.failure:
             fault = keeper.failure
     return Outcome(iteration, pace.elapsed_s, metrics, keeper.saved, interrupt.asked, fault)
 
 
-def restore(trainee: Trainee, resume: Checkpoint) -> tuple[int, float]:
+def assist(crew: Crew, resume: Checkpoint | None) -> Outcome:
+    """A process that does not lead: it iterates as often as it is told to, and says nothing."""
+    with Interrupt(Deaf()):  # torchrun tells everyone of a Ctrl-C; what to do is for the leader
+        iteration, spent_s = restore(crew, resume) if resume else (0, 0.0)
+        crew.obey()
+    return Outcome(iteration, spent_s, {}, None, False, None)
+
+
+def restore(crew: Crew, resume: Checkpoint) -> tuple[int, float]:
     """Trainee and chance as they were; gives the iteration and the seconds spent so far."""
     numbers = {key: value for key, value in resume.numbers.items() if key != RUN}
-    tensors = {key: x for key, x in resume.tensors.items() if not key.startswith(RNG)}
+    crew.check(numbers)
     try:
-        trainee.restore(tensors, numbers)
+        crew.restore(resume.tensors, numbers)
     except (KeyError, RuntimeError, ValueError) as error:
         lines = [line.strip() for line in str(error).splitlines()] or [type(error).__name__]
         told = " ".join(lines[:2])  # torch gives its reason on the second line
         raise UserError(
             f"checkpoint {resume.path.name} does not fit this config: {told}"
         ) from error
-    restore_rng(
-        {key.removeprefix(RNG): x for key, x in resume.tensors.items() if key.startswith(RNG)}
-    )
     return resume.iteration, resume.numbers[RUN]["elapsed_s"]
 
 
@@ -148,14 +160,14 @@ class Keeper:
 
     def __init__(
         self,
-        trainee: Trainee,
+        crew: Crew,
         folder: Path,
         cfg: RunCfg,
         config: Mapping[str, Any],
         pace: Pace,
         say: Say,
     ) -> None:
-        self.trainee, self.folder, self.cfg, self.config = trainee, folder, cfg, config
+        self.crew, self.folder, self.cfg, self.config = crew, folder, cfg, config
         self.pace, self.say = pace, say
         self.saved: Path | None = None
         self.failure: str | None = None
@@ -172,10 +184,10 @@ class Keeper:
             return
         began = self.pace.elapsed_s
         self.tried_s = began
-        tensors = {**self.trainee.tensors(), **{RNG + k: x for k, x in rng_tensors().items()}}
+        tensors, numbers = self.crew.state()
         if not self._sound(tensors):
             return
-        numbers = {**self.trainee.numbers(), RUN: {"elapsed_s": began}}
+        numbers = {**numbers, RUN: {"elapsed_s": began}}
         every = self.cfg.milestone_minutes
         milestone = every is not None and began - self.milestone_s >= 60.0 * every
         try:
@@ -211,12 +223,23 @@ class Keeper:
         return False
 
 
+class Stoppable(Protocol):
+    def stopping(self) -> None: ...
+
+
+class Deaf:
+    """Lets a first signal pass."""
+
+    def stopping(self) -> None:
+        pass
+
+
 class Interrupt:
     """SIGINT and SIGTERM ask for an end after this iteration; a second one ends at once."""
 
     SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
-    def __init__(self, board: console.Board) -> None:
+    def __init__(self, board: Stoppable) -> None:
         self.board, self.asked = board, False
         self.before: dict[signal.Signals, Any] = {}
 

@@ -9,6 +9,7 @@ from swap.motions import transitions
 from swap.policy import PolicyCfg
 from swap.runs.parkour import CALM, PPO, ParkourCfg
 from swap.runs.presets import register
+from swap.team import ALONE, Team
 
 
 @dataclass(frozen=True)
@@ -27,8 +28,8 @@ class SwapCfg(ParkourCfg):
     def learning(self) -> TrainerCfg:
         return replace(super().learning, model=self.model, amp=self.amp, symmetry=self.symmetry)
 
-    def trainer(self, env: ParkourEnv) -> Trainer:
-        return Trainer(self.learning, env, transitions(env.robot))
+    def trainer(self, env: ParkourEnv, team: Team = ALONE) -> Trainer:
+        return Trainer(self.learning, env, transitions(env.robot), team)
 
 
 SEES = PolicyCfg(

@@ -9,6 +9,7 @@ from torch import Tensor, nn
 
 from swap.errors import UserError
 from swap.runs.presets import TrainCfg
+from swap.team import ALONE, Team
 
 
 @dataclass(frozen=True)
@@ -42,7 +43,9 @@ class ToyCfg(TrainCfg):
     net: NetCfg = field(default_factory=NetCfg)
     fit: FitCfg = field(default_factory=FitCfg)
 
-    def build(self, device: str) -> "Toy":
+    def build(self, device: str, team: Team = ALONE) -> "Toy":
+        if not team.alone:
+            raise UserError("a sine is fitted by one process; start swap without torchrun")
         return Toy(self, device)
 
 

@@ -1,0 +1,143 @@
+"""Processes that train one robot together, a GPU each: what each has in, what all have out.
+
+`torchrun` starts them and says who is who. Every process keeps worlds of its own and a copy of all
+weights; the copies stay equal to the last bit because whatever changes them is first added up over
+all processes. Those calls must be made by all, in the same order. Alone they do nothing at all.
+"""
+
+import contextlib
+import importlib
+import os
+import re
+from collections.abc import Iterator, Sequence
+from datetime import timedelta
+from typing import Any
+
+import torch
+import torch.distributed as dist
+from torch import Tensor
+
+from swap.errors import UserError
+
+PATIENCE = timedelta(minutes=10)
+"""How long one process waits for the others: they may compile, or write to a slow disk."""
+
+
+class LostError(Exception):
+    """Another process is gone; what it said last is the reason."""
+
+
+class Team:
+    """This process as number `rank` of `size`. Number 0 leads: it alone speaks and writes."""
+
+    def __init__(self, rank: int = 0, size: int = 1) -> None:
+        self.rank, self.size = rank, size
+
+    @property
+    def alone(self) -> bool:
+        return self.size == 1
+
+    def share(self, whole: int, name: str) -> int:
+        """What of `whole` falls to each process."""
+        part, rest = divmod(whole, self.size)
+        if rest or not part:
+            near = self.size * max(1, round(whole / self.size))
+            raise UserError(
+                f"{name}={whole} cannot be shared out evenly among {self.size} processes; "
+                f"use {near}"
+            )
+        return part
+
+    # --- on the device; nothing here waits for it -----------------------------------------------
+    def total(self, *several: Tensor) -> list[Tensor]:
+        """Each summed over all processes, in one message; in double precision on its way."""
+        if self.alone:
+            return list(several)
+        flat = torch.cat([x.detach().double().flatten() for x in several])
+        self.add_up(flat)
+        parts = flat.split([x.numel() for x in several])
+        return [part.view_as(x).to(x.dtype) for part, x in zip(parts, several, strict=True)]
+
+    def add_up(self, x: Tensor) -> None:
+        """`x` becomes its sum over all processes, where it lies."""
+        if not self.alone:
+            with self._together():
+                dist.all_reduce(x)
+
+    def follow(self, several: Sequence[Tensor]) -> None:
+        """All tensors become those of process 0, where they lie."""
+        if not self.alone:
+            with self._together():
+                for x in several:
+                    dist.broadcast(x, 0)
+
+    # --- on the host ----------------------------------------------------------------------------
+    def tell(self, order: int = 0) -> int:
+        """What process 0 says; the others hear it."""
+        if self.alone:
+            return order
+        said = torch.tensor(order)
+        with self._together():
+            dist.broadcast(said, 0)
+        return int(said)
+
+    def gather(self, mine: Any) -> list[Any]:
+        """Process 0 gets everybody's, in order; the others nothing."""
+        if self.alone:
+            return [mine]
+        every = [None] * self.size if self.rank == 0 else None
+        with self._together():
+            dist.gather_object(mine, every, 0)
+        return every or []
+
+    @contextlib.contextmanager
+    def _together(self) -> Iterator[None]:
+        try:
+            yield
+        except RuntimeError as error:
+            why = re.sub(r"^\[\S*\] *", "", str(error)).split(". ")[0].splitlines()[0]
+            raise LostError(f"process {self.rank} has lost another: {why}") from error
+
+
+ALONE = Team()
+
+
+def launched() -> Team:
+    """Who this process is, as torchrun says it; nothing is opened."""
+    size = int(os.environ.get("WORLD_SIZE", 1))
+    return Team(int(os.environ["RANK"]), size) if size > 1 else ALONE
+
+
+def own(device: str) -> str:
+    """The device of this process: of several on a machine each takes a GPU of its own."""
+    if launched().alone or device == "cpu":
+        return device
+    local, count = int(os.environ.get("LOCAL_RANK", 0)), torch.cuda.device_count()
+    if device != "cuda":
+        raise UserError(f"--device {device}: each process takes its own GPU; use --device cuda")
+    if local >= count:
+        raise UserError(
+            f"this machine has {count} GPUs, one for each process; use --nproc-per-node {count}"
+        )
+    return f"cuda:{local}"
+
+
+@contextlib.contextmanager
+def joined(device: str) -> Iterator[Team]:
+    """The team that torchrun has started, connected; alone if it has not."""
+    team = launched()
+    if team.alone:
+        yield team
+        return
+    if not dist.is_available():
+        raise UserError("this torch cannot train in several processes; start swap without torchrun")
+    on_gpu = device.startswith("cuda")
+    if on_gpu:
+        torch.cuda.set_device(device)
+    # Adam imports this. Imported when the group is there it would hold on to it, threads and all,
+    # and now and then such a thread aborts the process while that ends.
+    importlib.import_module("torch._dynamo")
+    # Words between hosts go beside what the devices exchange.
+    dist.init_process_group("cpu:gloo,cuda:nccl" if on_gpu else "gloo", timeout=PATIENCE)
+    yield team
+    dist.destroy_process_group()  # not after a fault: it could wait for those that are gone

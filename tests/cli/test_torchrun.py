@@ -1,0 +1,80 @@
+"""`torchrun -m swap train` as a user meets it: two processes on the CPU, one run."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+import torch
+
+from swap.cli import main as cli
+from swap.errors import UserError
+from swap.runs import load, read_metrics
+from swap.team import own
+
+SMALL = (
+    *("train", "--preset", "tiny", "--device", "cpu", "--no-tensorboard", "--worlds", "8"),
+    *("--ppo.steps", "8", "--ppo.epochs", "2", "--ppo.minibatches", "2"),
+    *("--env.levels", "2", "--env.variants", "1"),
+)
+
+
+def torchrun(*words: object) -> subprocess.CompletedProcess[str]:
+    start = (sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2")
+    return subprocess.run(
+        [*start, "-m", "swap", *map(str, words)],
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+
+
+def test_a_run_of_two_processes(tmp_path, capsys):
+    run = tmp_path / "run"
+    done = torchrun(*SMALL, "--iterations", 3, "--out", run)
+    assert done.returncode == 0, done.stderr
+    said = done.stdout.splitlines()
+    assert said[0] == f"tiny on cpu and 1 more: seed 0, into {run}"
+    assert said[-1].startswith("done: 3 iterations, 192 steps")
+    assert len(set(said)) == len(said)  # one process speaks
+    rows = read_metrics(run)
+    assert [row["steps"] for row in rows] == [64, 128, 192]
+    assert [row["guard/apart"] for row in rows] == [0, 0, 0]
+    kept = load(run).tensors
+    assert "process/1/env/engine/qpos" in kept
+    assert not [name for name in kept if name.startswith(("process/1/policy", "process/1/ppo"))]
+
+    alone = ["train", "--resume", str(run), "--iterations", "1", "--device", "cpu"]
+    with pytest.raises(UserError, match="that run has 2 processes, now there are 1; go on with"):
+        cli.dispatch(alone)
+    measure = ["eval", str(run), "--family", "flat", "--points", "1", "--trials", "2"]
+    assert cli.dispatch([*measure, "--device", "cpu"]) == 0
+    assert "flat" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("rank", ["0", "1"])
+def test_a_mistake_is_told_by_the_leader_first(rank, monkeypatch):
+    """Whose exit ends the others before they tell it, too."""
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    monkeypatch.setenv("RANK", rank)
+    waited = []
+    monkeypatch.setattr("swap.cli.train.time.sleep", waited.append)
+    with pytest.raises(UserError, match="--worlds"):
+        cli.dispatch([*SMALL, "--wrlds", "7"])
+    assert waited == [3.0] * (rank == "1")
+
+
+def test_each_process_takes_a_gpu_of_its_own(monkeypatch):
+    assert own("cuda:1") == "cuda:1"  # alone, a user may choose
+    for name, value in (("RANK", "3"), ("WORLD_SIZE", "4"), ("LOCAL_RANK", "1")):
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
+    assert own("cpu") == "cpu"
+    assert own("cuda") == "cuda:1"
+    with pytest.raises(UserError, match="use --device cuda"):
+        own("cuda:0")
+    monkeypatch.setenv("LOCAL_RANK", "2")
+    with pytest.raises(UserError, match="use --nproc-per-node 2"):
+        own("cuda")

@@ -1,0 +1,73 @@
+"""Two processes that train together, as forks of this one: torch is loaded once.
+
+tests/pair_learn.py and tests/pair_runs.py are scripts of scenarios; each prints as JSON what every
+scenario gave in either process, for a test to judge.
+"""
+
+import gc
+import json
+import os
+import subprocess
+import sys
+import traceback
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import torch
+import torch.distributed as dist
+
+from swap.team import Team
+
+SIZE = 2
+
+
+def watch(script: str, folder: Path) -> dict[str, list[Any]]:
+    """Run a script of scenarios: what each of them gave in either process."""
+    words = [Path(__file__).with_name(script), folder]
+    done = subprocess.run(
+        # Python warns of forks beside threads; there is nothing for them to do.
+        [sys.executable, "-Wignore::DeprecationWarning", *words],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stderr
+    told: dict[str, list[Any]] = json.loads(done.stdout.splitlines()[-1])
+    for name, each in told.items():
+        for one in each:
+            assert isinstance(one, dict), f"{name}: {one}"  # else it is a traceback
+    return told
+
+
+def play(scenarios: Mapping[str, Callable[[Team], Any]], folder: Path) -> None:
+    """In a script: play all of them and print what they gave."""
+    gc.collect()  # threads of what was imported or compiled by now end before a fork
+    print(json.dumps({name: both(work, folder / name) for name, work in scenarios.items()}))
+
+
+def begin() -> None:
+    torch.set_num_threads(1)
+    os.environ.setdefault("GLOO_SOCKET_IFNAME", "lo")
+
+
+def both(work: Callable[[Team], Any], folder: Path) -> list[Any]:
+    """What `work` gives in each of two processes; a traceback if it fails."""
+    folder.mkdir(parents=True)
+    children = []
+    for rank in range(SIZE):
+        if child := os.fork():
+            children.append(child)
+            continue
+        try:
+            meeting = f"file://{folder}/meeting"
+            dist.init_process_group("gloo", init_method=meeting, rank=rank, world_size=SIZE)
+            told = work(Team(rank, SIZE))
+        except BaseException:
+            told = traceback.format_exc()
+        (folder / str(rank)).write_text(json.dumps(told))
+        os._exit(0)  # the others notice, as they would notice a crash
+    for child in children:
+        os.waitpid(child, 0)
+    return [json.loads((folder / str(rank)).read_text()) for rank in range(SIZE)]

@@ -1,0 +1,101 @@
+"""Runs of two processes: resumed, interrupted, left alone. `python pair_runs.py FOLDER`."""
+
+import os
+import signal
+import sys
+from pathlib import Path
+from typing import Any
+
+import torch
+
+import tiny_swap
+from nursery import SMALL, figures
+from pair import begin, play
+from swap.runs import RunCfg, load, seed_everything, train
+from swap.runs.checkpoint import FOLDER, numbered
+from swap.runs.console import PlainBoard
+from swap.runs.crew import OTHERS
+from swap.team import LostError, Team
+
+
+class Silent(PlainBoard):
+    def say(self, line: str) -> None:
+        pass
+
+    def stopping(self) -> None:
+        pass
+
+
+def sit(cfg, folder, team, iterations, what=lambda iteration: None):
+    """So many iterations in all, and `what` happens before each."""
+    seed_everything(team.rank)
+    run = RunCfg(iterations=iterations, save_minutes=60.0, tensorboard=False)
+    resume = load(folder) if numbered(folder / FOLDER) else None
+    trainee = cfg.build("cpu", team)
+    iterate = trainee.iterate
+
+    def watched():
+        what(trainee.iteration + 1)
+        return iterate()
+
+    trainee.iterate = watched
+    return train(trainee, folder, run, resume=resume, board=Silent(), team=team)
+
+
+def resumed(team: Team, folder: Path, cfg) -> dict[str, Any]:
+    sit(cfg, folder / "straight", team, 4)
+    for iterations in (2, 4):
+        sit(cfg, folder / "twice", team, iterations)
+        team.tell()  # the others load what the leader has written
+    if team.rank:
+        return {}
+    one, two = load(folder / "straight"), load(folder / "twice")
+    names = [name for name in one.tensors if name.startswith(OTHERS)]
+    return {
+        "names": one.tensors.keys() == two.tensors.keys(),
+        "differ": [k for k, x in one.tensors.items() if not torch.equal(x, two.tensors[k])],
+        "figures": figures(folder / "straight") == figures(folder / "twice"),
+        "iteration": two.iteration,
+        "others": names,
+        "worlds": one.numbers["crew"],
+    }
+
+
+def interrupted(team: Team, folder: Path) -> dict[str, Any]:
+    """Everyone hears a signal in the third iteration."""
+
+    def what(iteration: int) -> None:
+        if iteration == 3:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    outcome = sit(SMALL, folder / "run", team, 50, what)
+    return {"interrupted": outcome.interrupted, "iteration": outcome.iteration}
+
+
+def crashed(team: Team, folder: Path) -> dict[str, Any]:
+    def what(iteration: int) -> None:
+        if iteration == 2 and team.rank == 1:
+            (folder / "1").write_text("{}")
+            os._exit(3)
+
+    try:
+        sit(SMALL, folder / "run", team, 50, what)
+    except LostError as lost:
+        return {"lost": str(lost)}
+    return {}
+
+
+def main(folder: Path) -> None:
+    begin()
+    tiny_swap.CFG.build("cpu").iterate()  # what is compiled only when it is used, is so here
+    scenarios = {
+        "blind": lambda team: resumed(team, folder / "blind", SMALL),
+        "sees": lambda team: resumed(team, folder / "sees", tiny_swap.CFG),
+        "interrupted": lambda team: interrupted(team, folder / "interrupted"),
+        "crashed": lambda team: crashed(team, folder / "crashed"),
+    }
+    play(scenarios, folder)
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))
