@@ -19,11 +19,14 @@ def test_calls_are_counted_by_name():
     parts = Parts(torch.device("cpu"))
     for method in ("short", "long"):
         parts.watch(one, method, method)
+    start = time.perf_counter()
     assert [one.short(), one.short(), one.long()] == [0.01, 0.01, 0.03]
+    whole = 1000 * (time.perf_counter() - start)
     told = parts.read()
     assert set(told) == {"short", "long"}
-    assert 20 <= told["short"] < 40
-    assert 30 <= told["long"] < 60
+    assert told["short"] >= 20
+    assert told["long"] >= 30
+    assert told["short"] + told["long"] <= whole  # nothing is counted twice, on a busy machine too
     assert parts.read() == {}
 
 

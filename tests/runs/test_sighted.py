@@ -1,42 +1,22 @@
 """SWAP itself, as small as can be: it learns in one stage, and resumes to the last bit."""
 
+from dataclasses import replace
+
 import torch
 
+import tiny_swap
 from nursery import figures, sit
-from swap.env import EndCfg, EnvCfg
-from swap.learn import AMPCfg, ModelCfg, PPOCfg
-from swap.policy import PolicyCfg
-from swap.runs import SwapCfg, load
-from swap.world_model import WorldModelCfg
+from swap.env import EndCfg
+from swap.runs import load
 
-NET = WorldModelCfg(
-    deter=16,
-    variables=4,
-    classes=4,
-    hidden=16,
-    channels=(4, 4),
-    prop_hidden=8,
-    decoder_hidden=16,
-)
-TINY = SwapCfg(
-    worlds=4,
+CFG = tiny_swap.CFG
+TINY = replace(
+    CFG,
     engine="cpu",
-    env=EnvCfg(
-        families=(("flat", 1.0), ("box", 1.0)),
-        levels=2,
-        variants=1,
-        ends=EndCfg(episode_s=0.5),
-        camera=True,
-    ),
-    policy=PolicyCfg(
-        actor_reads=("history", "command", "latent"),
-        critic_reads=("privileged", "latent"),
-        actor_hidden=(16,),
-        critic_hidden=(16,),
-    ),
-    ppo=PPOCfg(steps=12, epochs=1, minibatches=2),
-    model=ModelCfg(net=NET, batch=2, ticks=3, memory=8, updates=2, warm_up=2),
-    amp=AMPCfg(hidden=(16,), batch=8, updates=2, replay=64),
+    env=replace(CFG.env, ends=EndCfg(episode_s=0.5)),
+    ppo=replace(CFG.ppo, steps=12),
+    model=replace(CFG.model, ticks=3, memory=8, updates=2),
+    amp=replace(CFG.amp, updates=2),
 )
 
 
