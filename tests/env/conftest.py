@@ -62,7 +62,7 @@ class Pairs(ParkourEnv):
 
     def __init__(self, cfg: EnvCfg, pairs: int, seed: int = 0) -> None:
         names = [name for name, _ in cfg.families]
-        one = build(names, cfg.levels, cfg.variants, cfg.mirror_half, seed)
+        one = build(names, cfg.levels, cfg.variants, cfg.mirror_half, seed, cfg.hardest)
         both = one.courses + tuple(course.mirror() for course in one.courses)
         self._shift = torch.arange(2).repeat_interleave(pairs) * len(one.courses)
         family = share_out([share for _, share in cfg.families], pairs).repeat(2)

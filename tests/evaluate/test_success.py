@@ -61,6 +61,19 @@ def test_eval_gives_the_same_figures_for_a_run_and_for_its_kept_file(run_folder,
     assert file.with_suffix(".png").stat().st_size > 1000  # of the run folder
 
 
+def test_sizes_are_measured_as_they_are_asked_for(run_folder, tmp_path):
+    file = tmp_path / "eval.json"
+    words = ["eval", str(run_folder), "--sizes", "0.35", "0.4", "--trials", "1", "--device", "cpu"]
+    assert cli.dispatch([*words, "--family", "gap", "--json", str(file)]) == 0
+    rows = json.loads(file.read_text())["rows"]
+    assert [row["family"] for row in rows] == ["gap", "gap"]
+    assert [row["size"] for row in rows] == pytest.approx([0.35, 0.4])
+    with pytest.raises(UserError, match=r"--sizes are of one family; name it with --family"):
+        cli.dispatch(words)
+    with pytest.raises(UserError, match=r"'box' comes in 0.15 to 1.9 m, not 3"):
+        cli.dispatch([*words[:2], "--sizes", "3", "--family", "box", "--device", "cpu"])
+
+
 def test_a_run_folder_gets_its_figure_a_kept_file_only_when_asked(tmp_path):
     from swap.cli.eval import Args, picture
 

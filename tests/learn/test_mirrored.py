@@ -260,9 +260,8 @@ def test_in_the_glass_a_policy_reads_mirrored_groups_and_the_twins_latent():
     obs = {name: torch.randn(N, layout.dim) for name, layout in groups.items()}
     h, twin = torch.randn(2, N, model.cfg.deter)
     policy.observe({**obs, "latent": h})
-    everyone = torch.ones(N, dtype=torch.bool)
     glass = Glass(policy, groups, torch.device("cpu"), learn=False)
-    got = glass({**obs, "latent": h, TWIN: twin}, everyone)
+    got = glass({**obs, "latent": h, TWIN: twin})
     mirrored = {name: groups[name].rep(x) for name, x in obs.items()}
     for x, y in zip(got, policy.inputs({**mirrored, "latent": twin}), strict=True):
         assert torch.equal(x, y)

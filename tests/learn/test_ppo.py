@@ -130,6 +130,23 @@ def test_the_rate_follows_the_kl(kl, before, after):
     assert ppo.adam.param_groups[0]["lr"] is ppo.lr
 
 
+def test_the_entropy_bonus_fades_with_the_steps_of_all_worlds():
+    cfg = PPOCfg(entropy=0.01, fade_steps=1000)
+    assert [cfg.bonus(n) for n in (0, 250, 1000, 5000)] == pytest.approx([0.01, 0.0075, 0, 0])
+    assert PPOCfg(entropy=0.01).bonus(10**9) == 0.01
+
+    trainer = ready(entropy=0.5, fade_steps=1e4)
+    ppo, before = trainer.ppo, trainer.steps
+    assert 0 < before < 1e4
+    trainer.iterate()
+    assert float(ppo.bonus) == pytest.approx(0.5 * (1 - before / 1e4))  # of the update just made
+    with torch.no_grad():
+        losses = ppo._losses(trainer.rollout.take(torch.arange(64)))
+    plain = losses["policy_loss"] + losses["value_loss"]
+    bonus = ppo.bonus * losses["entropy"]
+    assert float(plain - ppo._total(losses)) == pytest.approx(float(bonus), rel=1e-4)
+
+
 def everything(trainer):
     return {name: x for name, x in trainer.tensors().items() if name.startswith(("policy", "ppo"))}
 
@@ -190,6 +207,7 @@ def test_bad_observations_and_rewards_are_named_and_left_out():
         ({"minibatches": 7}, "do not divide into minibatches=7; use a divisor of 768"),
         ({"steps": 0}, "steps=0 does nothing"),
         ({"gamma": 1.5}, "gamma=1.5 must lie between 0 and 1"),
+        ({"fade_steps": -1.0}, "fade_steps=-1; use a number of steps, or 0 for never"),
         ({"lr": 1.0}, "lr=1.0 must lie in lr_range"),
     ],
 )

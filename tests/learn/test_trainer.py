@@ -25,6 +25,13 @@ def test_it_learns(equivariant):
     assert figures[-1]["ppo/kl"] < 0.05
 
 
+def test_normalisers_learn_from_every_fourth_step():
+    trainer = Trainer(small(), Toy(64))
+    trainer.iterate()
+    seen = float(trainer.policy.actor.reader.norm.count)
+    assert 0.8 * 6 * 64 < seen <= 6 * 64  # of 24 steps; those of worlds that had ended not
+
+
 def same(a, b):
     here, there = a.tensors(), b.tensors()
     assert here.keys() == there.keys()

@@ -20,6 +20,8 @@ class Args:
     """Families to measure; by default those it was trained on."""
     points: int = 8
     """Sizes a family, evenly over its range."""
+    sizes: tuple[float, ...] = ()
+    """Just these sizes of the one --family, in its own unit (m or deg), in place of --points."""
     trials: int = 100
     """Trials a point; the paper's figures have 1500."""
     speed: float = 1.0
@@ -43,7 +45,7 @@ def run(args: Args) -> int:
     if args.points < 1:
         raise UserError(f"--points {args.points} measures nothing; use 1 or more")
     device = chosen(args.device)
-    from swap.courses import FAMILIES
+    from swap.courses import FAMILIES, difficulty_of
     from swap.evaluate.figures import drawable, success_figure, write
     from swap.evaluate.success import measure, points
     from swap.evaluate.trained import trained
@@ -54,7 +56,11 @@ def run(args: Args) -> int:
     for name in families:
         if name not in FAMILIES:
             raise unknown("course family", name, FAMILIES)
+    if args.sizes and len(families) != 1:
+        raise UserError("--sizes are of one family; name it with --family, e.g. --family box")
     wanted = points(families, args.points)
+    if args.sizes:
+        wanted = [(families[0], difficulty_of(families[0], size)) for size in args.sizes]
     rows = list(
         measure(
             robot,

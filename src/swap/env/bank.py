@@ -51,12 +51,17 @@ class Ground:
 
 
 def build(
-    families: Sequence[str], levels: int, variants: int, mirror_half: bool, seed: int
+    families: Sequence[str],
+    levels: int,
+    variants: int,
+    mirror_half: bool,
+    seed: int,
+    hardest: float = 1.0,
 ) -> Bank:
     """The same seed gives the same courses, whatever other families are in the list."""
     courses: list[Course] = []
     table = torch.zeros(len(families), levels, variants, dtype=torch.long)
-    difficulties = np.linspace(0.0, 1.0, levels).tolist() if levels > 1 else [0.0]
+    difficulties = np.linspace(0.0, hardest, levels).tolist() if levels > 1 else [0.0]
     for f, name in enumerate(families):
         rng = np.random.default_rng([seed, *name.encode()])
         for level, difficulty in enumerate(difficulties):

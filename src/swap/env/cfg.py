@@ -196,7 +196,10 @@ class EnvCfg:
     )
     """Course families and the share of the worlds each gets; shares need not sum to one."""
     levels: int = 20
-    """Difficulties of each family, evenly from 0 to 1."""
+    """Difficulties of each family, evenly from 0 to `hardest`."""
+    hardest: float = 1.0
+    """The top level's difficulty; 1 is the end of a family's range. A world that has passed it
+    plays all levels alike: less than 1 buys reliability with reach."""
     variants: int = 4
     """Random courses of each family and level."""
     mirror_half: bool = False
@@ -224,6 +227,7 @@ class EnvCfg:
                 share > 0, f"family '{name}' has share {share:g}; give more than 0 or leave it out"
             )
             _need(names.count(name) == 1, f"family '{name}' is listed twice; add up its shares")
+        _need_share("hardest", self.hardest)
         _need(bool(names), "families is empty; list at least one, e.g. flat 1")
         for name in ("levels", "variants", "camera_every"):
             _need(getattr(self, name) >= 1, f"{name}={getattr(self, name)}; use 1 or more")

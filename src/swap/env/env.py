@@ -74,7 +74,7 @@ class ParkourEnv:
         """`capture`: on CUDA, record what a step does around the physics and replay it in two
         launches; False launches kernel by kernel, for debugging."""
         names = [name for name, _ in cfg.families]
-        bank = build(names, cfg.levels, cfg.variants, cfg.mirror_half, seed)
+        bank = build(names, cfg.levels, cfg.variants, cfg.mirror_half, seed, cfg.hardest)
         family = share_out([share for _, share in cfg.families], n)
         self._setup(cfg, bank, family, engine, device, seed, capture)
 

@@ -112,7 +112,7 @@ def _watched(trainer: Trainer) -> Parts:
     for method in ("_act", "_react"):
         parts.watch(env, method, "course, reward, observation")
     parts.watch(env, "_photograph", "camera")
-    for method in ("decide", "judge"):
+    for method in ("study", "decide", "judge"):
         parts.watch(collector, method, "policy")
     if collector.eyes is not None:
         parts.watch(collector.eyes, "look", "world-model tick")

@@ -42,7 +42,10 @@ class PPOCfg:
     value_coef: float = 1.0
     """Weight of the value loss."""
     entropy: float = 0.01
-    """Weight of the entropy bonus."""
+    """Weight of the entropy bonus at the start."""
+    fade_steps: float = 0.0
+    """The bonus fades to nothing, linearly, over this many control steps of all worlds together;
+    0: never. Bold policies learn fast and come to rely on their noise; calm ones are reliable."""
     grad_norm: float = 1.0
     """Gradients longer than this are shortened to it."""
     lr: float = 1e-3
@@ -59,9 +62,17 @@ class PPOCfg:
         for name in ("gamma", "lam"):
             if not 0 <= getattr(self, name) <= 1:
                 raise UserError(f"{name}={getattr(self, name)} must lie between 0 and 1")
+        if not self.fade_steps >= 0:
+            raise UserError(f"fade_steps={self.fade_steps:g}; use a number of steps, or 0 for never")
         low, high = self.lr_range
         if not 0 < low <= self.lr <= high:
             raise UserError(f"lr={self.lr} must lie in lr_range={self.lr_range}, above 0")
+
+
+    def bonus(self, steps: int) -> float:
+        """Weight of the entropy after so many control steps."""
+        left = 1.0 - steps / self.fade_steps if self.fade_steps else 1.0
+        return self.entropy * max(0.0, left)
 
 
 class PPO:
@@ -94,14 +105,16 @@ class PPO:
         device = self.parameters[0].device
         self.rows = torch.zeros(size, dtype=torch.long, device=device)
         self.lr = torch.tensor(cfg.lr, device=device)
+        self.bonus = torch.tensor(cfg.entropy, device=device)  # a tensor: recordings read it
         self.step = gradient_step(self._find, self._move, team, device, capture=capture)
         self._longer = torch.ones((), device=device)
         self.adam = GuardedAdam(
             self.parameters, self.lr, capturable=self.step.enabled, divisor=self._longer
         )
 
-    def update(self, generator: torch.Generator) -> None:
-        """All epochs over the rollout, whose advantages are filled in."""
+    def update(self, generator: torch.Generator, steps: int = 0) -> None:
+        """All epochs over the rollout, whose advantages are filled in, after so many `steps`."""
+        self.bonus.fill_(self.cfg.bonus(steps))
         for _ in range(self.cfg.epochs):
             order = torch.randperm(len(self.rollout), generator=generator, device=self.rows.device)
             for rows in order.split(len(self.rows)):
@@ -159,7 +172,7 @@ class PPO:
         return (
             losses["policy_loss"]
             + self.cfg.value_coef * losses["value_loss"]
-            - self.cfg.entropy * losses["entropy"]
+            - self.bonus * losses["entropy"]
         )
 
     def _adapt(self, kl: Tensor, sound: Tensor) -> None:

@@ -111,7 +111,7 @@ class Trainer:
             self.collector.collect(self.cfg.ppo.gamma, self.cfg.ppo.lam)
         self.statistics.pool()
         watch.lap("time/collect_s")
-        self.ppo.update(self.generator)
+        self.ppo.update(self.generator, self.steps)
         watch.lap("time/update_s")
         if self.learner is not None:
             self.learner.update(self.generator)

@@ -55,10 +55,16 @@ class Glass:
         reads = [name for name in policy.reads if name in groups]
         self._reflect = {name: Reflect(groups[name].rep, device) for name in reads}
 
-    def __call__(self, obs: Mapping[str, Tensor], valid: Tensor) -> Inputs:
+    def __call__(self, obs: Mapping[str, Tensor]) -> Inputs:
+        return self.policy.inputs(self._mirrored(obs))
+
+    def study(self, obs: Mapping[str, Tensor], valid: Tensor) -> None:
+        """Let the normalisers learn from the mirror images, if they are to."""
+        if self.learn:
+            self.policy.observe(self._mirrored(obs), valid)
+
+    def _mirrored(self, obs: Mapping[str, Tensor]) -> dict[str, Tensor]:
         mirrored = {name: reflect(obs[name]) for name, reflect in self._reflect.items()}
         if TWIN in obs:
             mirrored[LATENT] = obs[TWIN]
-        if self.learn:
-            self.policy.observe(mirrored, valid)
-        return self.policy.inputs(mirrored)
+        return mirrored
