@@ -207,7 +207,7 @@ def test_bad_observations_and_rewards_are_named_and_left_out():
         ({"minibatches": 7}, "do not divide into minibatches=7; use a divisor of 768"),
         ({"steps": 0}, "steps=0 does nothing"),
         ({"gamma": 1.5}, "gamma=1.5 must lie between 0 and 1"),
-        ({"fade_steps": -1.0}, "fade_steps=-1; use a number of steps, or 0 for never"),
+        ({"fade_steps": -1.0}, "fade_steps=-1; use 0 \\(never\\) or more"),
         ({"lr": 1.0}, "lr=1.0 must lie in lr_range"),
     ],
 )

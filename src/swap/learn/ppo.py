@@ -63,11 +63,10 @@ class PPOCfg:
             if not 0 <= getattr(self, name) <= 1:
                 raise UserError(f"{name}={getattr(self, name)} must lie between 0 and 1")
         if not self.fade_steps >= 0:
-            raise UserError(f"fade_steps={self.fade_steps:g}; use a number of steps, or 0 for never")
+            raise UserError(f"fade_steps={self.fade_steps:g}; use 0 (never) or more")
         low, high = self.lr_range
         if not 0 < low <= self.lr <= high:
             raise UserError(f"lr={self.lr} must lie in lr_range={self.lr_range}, above 0")
-
 
     def bonus(self, steps: int) -> float:
         """Weight of the entropy after so many control steps."""
