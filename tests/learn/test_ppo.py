@@ -130,21 +130,19 @@ def test_the_rate_follows_the_kl(kl, before, after):
     assert ppo.adam.param_groups[0]["lr"] is ppo.lr
 
 
-def test_the_entropy_bonus_fades_with_the_steps_of_all_worlds():
-    cfg = PPOCfg(entropy=0.01, fade_steps=1000)
-    assert [cfg.bonus(n) for n in (0, 250, 1000, 5000)] == pytest.approx([0.01, 0.0075, 0, 0])
-    assert PPOCfg(entropy=0.01).bonus(10**9) == 0.01
+def test_noise_is_brought_down_as_the_steps_go_by():
+    cfg = PPOCfg(calm_std=0.2, calm_steps=1000)
+    assert [cfg.ceiling(1.0, n) for n in (0, 250, 1000, 5000)] == pytest.approx([1, 0.8, 0.2, 0.2])
+    assert PPOCfg().ceiling(1.0, 10**9) == 1.0
+    assert PPOCfg(calm_std=0.2).ceiling(1.0, 0) == pytest.approx(0.2)
 
-    trainer = ready(entropy=0.5, fade_steps=1e4)
-    ppo, before = trainer.ppo, trainer.steps
-    assert 0 < before < 1e4
-    trainer.iterate()
-    assert float(ppo.bonus) == pytest.approx(0.5 * (1 - before / 1e4))  # of the update just made
-    with torch.no_grad():
-        losses = ppo._losses(trainer.rollout.take(torch.arange(64)))
-    plain = losses["policy_loss"] + losses["value_loss"]
-    bonus = ppo.bonus * losses["entropy"]
-    assert float(plain - ppo._total(losses)) == pytest.approx(float(bonus), rel=1e-4)
+    trainer = ready(calm_std=0.2, calm_steps=5000, entropy=1.0)  # which would have it grow
+    for _ in range(5):
+        most = trainer.cfg.ppo.ceiling(trainer.cfg.policy.max_std, trainer.steps)
+        trainer.iterate()
+        assert trainer.rollout.std.max() <= most + 1e-6
+    assert trainer.steps > 5000
+    assert trainer.rollout.std.tolist() == pytest.approx([0.2] * len(trainer.rollout.std))
 
 
 def everything(trainer):
@@ -207,7 +205,8 @@ def test_bad_observations_and_rewards_are_named_and_left_out():
         ({"minibatches": 7}, "do not divide into minibatches=7; use a divisor of 768"),
         ({"steps": 0}, "steps=0 does nothing"),
         ({"gamma": 1.5}, "gamma=1.5 must lie between 0 and 1"),
-        ({"fade_steps": -1.0}, "fade_steps=-1; use 0 \\(never\\) or more"),
+        ({"calm_steps": -1.0}, "calm_steps=-1; use 0 \\(at once\\) or more"),
+        ({"calm_std": 9.0}, "calm_std=9 must lie between the policy's min_std"),
         ({"lr": 1.0}, "lr=1.0 must lie in lr_range"),
     ],
 )

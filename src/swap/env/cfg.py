@@ -68,7 +68,7 @@ class CurriculumCfg:
 
     first: int = 0
     """The frontier every world starts at."""
-    replay_share: float = 0.25
+    replay_share: float = 0.4
     """So many episodes are at a random level below the frontier, and do not move it."""
     down_share: float = 0.6
     """A failure at the frontier moves it down with this chance; a success moves it up."""

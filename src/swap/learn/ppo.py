@@ -42,10 +42,12 @@ class PPOCfg:
     value_coef: float = 1.0
     """Weight of the value loss."""
     entropy: float = 0.01
-    """Weight of the entropy bonus at the start."""
-    fade_steps: float = 0.0
-    """The bonus fades to nothing, linearly, over this many control steps of all worlds together;
-    0: never. Bold policies learn fast and come to rely on their noise; calm ones are reliable."""
+    """Weight of the entropy bonus."""
+    calm_std: float | None = None
+    """The most the std of actions may be falls from the policy's max_std to this; None: it stays.
+    Noise finds the way, but a policy that is to act without it must learn to."""
+    calm_steps: float = 0.0
+    """Control steps of all worlds together over which it falls, linearly."""
     grad_norm: float = 1.0
     """Gradients longer than this are shortened to it."""
     lr: float = 1e-3
@@ -62,16 +64,18 @@ class PPOCfg:
         for name in ("gamma", "lam"):
             if not 0 <= getattr(self, name) <= 1:
                 raise UserError(f"{name}={getattr(self, name)} must lie between 0 and 1")
-        if not self.fade_steps >= 0:
-            raise UserError(f"fade_steps={self.fade_steps:g}; use 0 (never) or more")
+        if not self.calm_steps >= 0:
+            raise UserError(f"calm_steps={self.calm_steps:g}; use 0 (at once) or more")
         low, high = self.lr_range
         if not 0 < low <= self.lr <= high:
             raise UserError(f"lr={self.lr} must lie in lr_range={self.lr_range}, above 0")
 
-    def bonus(self, steps: int) -> float:
-        """Weight of the entropy after so many control steps."""
-        left = 1.0 - steps / self.fade_steps if self.fade_steps else 1.0
-        return self.entropy * max(0.0, left)
+    def ceiling(self, max_std: float, steps: int) -> float:
+        """The most the std may be after so many control steps."""
+        if self.calm_std is None:
+            return max_std
+        share = min(1.0, steps / self.calm_steps) if self.calm_steps else 1.0
+        return max_std + share * (self.calm_std - max_std)
 
 
 class PPO:
@@ -104,16 +108,14 @@ class PPO:
         device = self.parameters[0].device
         self.rows = torch.zeros(size, dtype=torch.long, device=device)
         self.lr = torch.tensor(cfg.lr, device=device)
-        self.bonus = torch.tensor(cfg.entropy, device=device)  # a tensor: recordings read it
         self.step = gradient_step(self._find, self._move, team, device, capture=capture)
         self._longer = torch.ones((), device=device)
         self.adam = GuardedAdam(
             self.parameters, self.lr, capturable=self.step.enabled, divisor=self._longer
         )
 
-    def update(self, generator: torch.Generator, steps: int = 0) -> None:
-        """All epochs over the rollout, whose advantages are filled in, after so many `steps`."""
-        self.bonus.fill_(self.cfg.bonus(steps))
+    def update(self, generator: torch.Generator) -> None:
+        """All epochs over the rollout, whose advantages are filled in."""
         for _ in range(self.cfg.epochs):
             order = torch.randperm(len(self.rollout), generator=generator, device=self.rows.device)
             for rows in order.split(len(self.rows)):
@@ -171,7 +173,7 @@ class PPO:
         return (
             losses["policy_loss"]
             + self.cfg.value_coef * losses["value_loss"]
-            - self.bonus * losses["entropy"]
+            - self.cfg.entropy * losses["entropy"]
         )
 
     def _adapt(self, kl: Tensor, sound: Tensor) -> None:

@@ -54,6 +54,14 @@ class TrainerCfg:
     tf32: bool = True
     """On a GPU, multiply matrices in TF32. The mirror stays exact."""
 
+    def __post_init__(self) -> None:
+        calm, low, high = self.ppo.calm_std, self.policy.min_std, self.policy.max_std
+        if calm is not None and not low < calm < high:
+            raise UserError(
+                f"calm_std={calm:g} must lie between the policy's min_std={low:g} and "
+                f"max_std={high:g}"
+            )
+
 
 class Trainer:
     """`iterate()` collects and learns once; everything stays on the device of `env`."""
@@ -107,11 +115,12 @@ class Trainer:
         """Collect, estimate, update; then, and only then, wait for the device and read figures."""
         watch = self.stopwatch
         watch.start()
+        self.policy.actor.head.limit(self.cfg.ppo.ceiling(self.cfg.policy.max_std, self.steps))
         with one_thread(self.device.type == "cpu" and self.env.n <= FEW):
             self.collector.collect(self.cfg.ppo.gamma, self.cfg.ppo.lam)
         self.statistics.pool()
         watch.lap("time/collect_s")
-        self.ppo.update(self.generator, self.steps)
+        self.ppo.update(self.generator)
         watch.lap("time/update_s")
         if self.learner is not None:
             self.learner.update(self.generator)

@@ -35,9 +35,7 @@ class GaussianHead(nn.Module):
             )
         self.rep, self.min_std, self.max_std = rep, min_std, max_std
         self.orbits = Orbits(rep, equivariant=equivariant)
-        share = (init_std - min_std) / (max_std - min_std)
-        start = math.log(share / (1 - share))
-        self.raw_std = nn.Parameter(torch.full((self.orbits.size,), start))
+        self.raw_std = nn.Parameter(torch.full((self.orbits.size,), self._raw(init_std)))
 
     def forward(self, mean: Tensor) -> "Gaussian":
         if mean.shape[-1] != self.rep.dim:
@@ -46,6 +44,16 @@ class GaussianHead(nn.Module):
                 f"pass [..., {self.rep.dim}]"
             )
         return Gaussian(mean, self.std_per_orbit, self.orbits)
+
+    @torch.no_grad()
+    def limit(self, std: float) -> None:
+        """Bring every std that is larger down to `std`, in place."""
+        if std < self.max_std:
+            self.raw_std.clamp_(max=self._raw(std))
+
+    def _raw(self, std: float) -> float:
+        share = (std - self.min_std) / (self.max_std - self.min_std)
+        return math.log(share / (1 - share))
 
     @property
     def std_per_orbit(self) -> Tensor:

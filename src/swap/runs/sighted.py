@@ -7,7 +7,7 @@ from swap.env import EnvCfg, ParkourEnv
 from swap.learn import AMPCfg, ModelCfg, SymmetryCfg, Trainer, TrainerCfg
 from swap.motions import transitions
 from swap.policy import PolicyCfg
-from swap.runs.parkour import CALM, PPO, ParkourCfg
+from swap.runs.parkour import CALM, NEARER, PPO, ParkourCfg
 from swap.runs.presets import register
 from swap.team import ALONE, Team
 
@@ -38,7 +38,9 @@ SEES = PolicyCfg(
     init_std=CALM.init_std,
     max_std=CALM.max_std,
 )
-SWAP = SwapCfg(policy=SEES, ppo=PPO)
+SWAP = SwapCfg(
+    env=EnvCfg(camera=True, start=NEARER), policy=SEES, ppo=replace(PPO, calm_steps=2.5e8)
+)
 NO_EQ_POLICY = replace(SWAP, policy=replace(SEES, equivariant=False))
 NO_EQ = replace(
     NO_EQ_POLICY,
