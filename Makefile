@@ -43,7 +43,7 @@ demo: $(READY)  ## the mirror table, the exactness report, and the teacher measu
 
 train: $(READY)  ## train what suits this machine (MINUTES=12), measure it and film it
 	@$(BIN)/swap train --preset auto --minutes $(MINUTES) --out $(RUN)
-	@$(BIN)/swap eval $(RUN) --points 10 --trials 20
+	@$(BIN)/swap eval $(RUN) --points 6 --trials 50
 	@$(BIN)/swap play $(RUN) --family box --size 0.35 --out $(RUN)/box.mp4
 	@echo "what it learned is in the table above; the film is $(RUN)/box.mp4; more: $(BIN)/swap train --resume $(RUN) --minutes 10"
 

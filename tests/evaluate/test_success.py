@@ -33,6 +33,7 @@ def test_wilson_holds_the_true_rate_as_often_as_it_says():
 def test_points_span_each_family():
     wanted = points(["flat", "box"], 3)
     assert wanted == [("flat", 0.0), ("box", 0.0), ("box", 0.5), ("box", 1.0)]
+    assert points(["flat", "gap"], 2, hardest=0.2) == [("flat", 0.0), ("gap", 0.0), ("gap", 0.2)]
 
 
 @pytest.fixture(scope="module")

@@ -19,7 +19,7 @@ class Args:
     family: tuple[str, ...] = ()
     """Families to measure; by default those it was trained on."""
     points: int = 8
-    """Sizes a family, evenly over its range."""
+    """Sizes a family, evenly over the range of the robot's training."""
     sizes: tuple[float, ...] = ()
     """Just these sizes of the one --family, in its own unit (m or deg), in place of --points."""
     trials: int = 100
@@ -58,7 +58,7 @@ def run(args: Args) -> int:
             raise unknown("course family", name, FAMILIES)
     if args.sizes and len(families) != 1:
         raise UserError("--sizes are of one family; name it with --family, e.g. --family box")
-    wanted = points(families, args.points)
+    wanted = points(families, args.points, robot.cfg.env.hardest)
     if args.sizes:
         wanted = [(families[0], difficulty_of(families[0], size)) for size in args.sizes]
     rows = list(

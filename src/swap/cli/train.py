@@ -185,7 +185,7 @@ def suited(options: list[str]) -> list[str]:
         return options
     import torch
 
-    name = "teacher" if torch.cuda.is_available() else "tiny"
+    name = "swap" if torch.cuda.is_available() else "tiny"
     return [name if word == "auto" else word.replace("=auto", f"={name}") for word in options]
 
 

@@ -25,12 +25,14 @@ WORLDS = 16384
 """Trials at a time, at most."""
 
 
-def points(families: Sequence[str], per_family: int) -> list[tuple[str, float]]:
-    """(family, difficulty), evenly over each family's range; a family without sizes has one."""
+def points(
+    families: Sequence[str], per_family: int, hardest: float = 1.0
+) -> list[tuple[str, float]]:
+    """(family, difficulty), evenly from 0 to `hardest`; a family without sizes has one."""
     out = []
     for name in families:
         span = FAMILIES[name].size
-        steps = [0.0] if span.low == span.high else np.linspace(0, 1, per_family).tolist()
+        steps = [0.0] if span.low == span.high else np.linspace(0, hardest, per_family).tolist()
         out += [(name, float(d)) for d in steps]
     return out
 

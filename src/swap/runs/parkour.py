@@ -60,7 +60,7 @@ class ParkourCfg(TrainCfg):
 CALM = PolicyCfg(init_std=0.4, max_std=0.5)
 # Bold at first, when there is most to find; calm in the end: a policy that is used to its noise
 # fails without it.
-PPO = PPOCfg(entropy=0.005, calm_std=0.15, calm_steps=4e8)
+PPO = PPOCfg(entropy=0.005, calm_std=0.15, calm_steps=3e8)
 NEARER = StartCfg(nearer=0.5)
 
 register("teacher", ParkourCfg(env=EnvCfg(start=NEARER), policy=CALM, ppo=PPO))
