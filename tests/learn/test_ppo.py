@@ -131,12 +131,13 @@ def test_the_rate_follows_the_kl(kl, before, after):
 
 
 def test_noise_is_brought_down_as_the_steps_go_by():
-    cfg = PPOCfg(calm_std=0.2, calm_steps=1000)
-    assert [cfg.ceiling(1.0, n) for n in (0, 250, 1000, 5000)] == pytest.approx([1, 0.8, 0.2, 0.2])
+    cfg = PPOCfg(calm_std=0.2, calm_steps=(1000, 2000))
+    seen = [cfg.ceiling(1.0, n) for n in (0, 1000, 1250, 2000, 5000)]
+    assert seen == pytest.approx([1, 1, 0.8, 0.2, 0.2])
     assert PPOCfg().ceiling(1.0, 10**9) == 1.0
     assert PPOCfg(calm_std=0.2).ceiling(1.0, 0) == pytest.approx(0.2)
 
-    trainer = ready(calm_std=0.2, calm_steps=5000, entropy=1.0)  # which would have it grow
+    trainer = ready(calm_std=0.2, calm_steps=(0, 5000), entropy=1.0)  # which would have it grow
     for _ in range(5):
         most = trainer.cfg.ppo.ceiling(trainer.cfg.policy.max_std, trainer.steps)
         trainer.iterate()
@@ -205,7 +206,7 @@ def test_bad_observations_and_rewards_are_named_and_left_out():
         ({"minibatches": 7}, "do not divide into minibatches=7; use a divisor of 768"),
         ({"steps": 0}, "steps=0 does nothing"),
         ({"gamma": 1.5}, "gamma=1.5 must lie between 0 and 1"),
-        ({"calm_steps": -1.0}, "calm_steps=-1; use 0 \\(at once\\) or more"),
+        ({"calm_steps": (2.0, 1.0)}, "calm_steps=.* must be a first and a later step"),
         ({"calm_std": 9.0}, "calm_std=9 must lie between the policy's min_std"),
         ({"lr": 1.0}, "lr=1.0 must lie in lr_range"),
     ],

@@ -46,8 +46,9 @@ class PPOCfg:
     calm_std: float | None = None
     """The most the std of actions may be falls from the policy's max_std to this; None: it stays.
     Noise finds the way, but a policy that is to act without it must learn to."""
-    calm_steps: float = 0.0
-    """Control steps of all worlds together over which it falls, linearly."""
+    calm_steps: tuple[float, float] = (0.0, 0.0)
+    """From when to when it falls, linearly, in control steps of all worlds together. Late is best:
+    a calm policy hardly finds what is new."""
     grad_norm: float = 1.0
     """Gradients longer than this are shortened to it."""
     lr: float = 1e-3
@@ -64,8 +65,8 @@ class PPOCfg:
         for name in ("gamma", "lam"):
             if not 0 <= getattr(self, name) <= 1:
                 raise UserError(f"{name}={getattr(self, name)} must lie between 0 and 1")
-        if not self.calm_steps >= 0:
-            raise UserError(f"calm_steps={self.calm_steps:g}; use 0 (at once) or more")
+        if not 0 <= self.calm_steps[0] <= self.calm_steps[1]:
+            raise UserError(f"calm_steps={self.calm_steps} must be a first and a later step")
         low, high = self.lr_range
         if not 0 < low <= self.lr <= high:
             raise UserError(f"lr={self.lr} must lie in lr_range={self.lr_range}, above 0")
@@ -74,7 +75,8 @@ class PPOCfg:
         """The most the std may be after so many control steps."""
         if self.calm_std is None:
             return max_std
-        share = min(1.0, steps / self.calm_steps) if self.calm_steps else 1.0
+        first, last = self.calm_steps
+        share = min(1.0, max(0.0, steps - first) / (last - first)) if steps < last else 1.0
         return max_std + share * (self.calm_std - max_std)
 
 

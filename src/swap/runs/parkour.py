@@ -60,7 +60,7 @@ class ParkourCfg(TrainCfg):
 CALM = PolicyCfg(init_std=0.4, max_std=0.5)
 # Bold at first, when there is most to find; calm in the end: a policy that is used to its noise
 # fails without it.
-PPO = PPOCfg(entropy=0.005, calm_std=0.15, calm_steps=3e8)
+PPO = PPOCfg(entropy=0.005, calm_std=0.15, calm_steps=(2e8, 3.5e8))
 NEARER = StartCfg(nearer=0.5)
 
 register("teacher", ParkourCfg(env=EnvCfg(start=NEARER), policy=CALM, ppo=PPO))
@@ -72,7 +72,7 @@ register(
         # obstacle, which never gets very large, and the networks read no more of the ground than
         # what is under the robot.
         env=EnvCfg(
-            families=(("flat", 0.15), ("box", 0.5), ("gap", 0.35)),
+            families=(("flat", 0.1), ("box", 0.58), ("gap", 0.32)),
             levels=8,
             hardest=0.15,
             commands=CommandCfg(forward_high_mps=(2.0, 2.0), free_share=0.0),
@@ -85,9 +85,9 @@ register(
             critic_reads=("privileged",),
             actor_hidden=(256, 128),
             critic_hidden=(256, 128),
-            init_std=CALM.init_std,
-            max_std=CALM.max_std,
+            init_std=0.4,
+            max_std=0.45,
         ),
-        ppo=PPOCfg(steps=32, entropy=0.001, calm_std=0.15, calm_steps=4.5e6),
+        ppo=PPOCfg(steps=32, entropy=0.001, calm_std=0.15, calm_steps=(3.6e6, 4.6e6)),
     ),
 )

@@ -39,7 +39,7 @@ SEES = PolicyCfg(
     max_std=CALM.max_std,
 )
 SWAP = SwapCfg(
-    env=EnvCfg(camera=True, start=NEARER), policy=SEES, ppo=replace(PPO, calm_steps=2.5e8)
+    env=EnvCfg(camera=True, start=NEARER), policy=SEES, ppo=replace(PPO, calm_steps=(2e8, 3e8))
 )
 NO_EQ_POLICY = replace(SWAP, policy=replace(SEES, equivariant=False))
 NO_EQ = replace(
