@@ -4,6 +4,7 @@ BIN := .venv/bin
 READY := .venv/.ready
 JOBS ?= 2
 TEACHER := models/teacher.safetensors
+SEES := models/swap.safetensors
 MINUTES ?= 12
 RUN ?= out/train/first
 
@@ -33,13 +34,14 @@ lint: $(READY)
 pytest: $(READY)
 	@$(BIN)/python -m pytest -n $(JOBS) -m "not oracle"
 
-demo: $(READY)  ## the mirror table, the exactness report, and the teacher measured and filmed
+demo: $(READY)  ## the mirror table, the exactness report, and both robots measured or filmed
 	@$(BIN)/swap mirror
 	@$(BIN)/swap check nn
 	@$(BIN)/swap eval $(TEACHER) --family box gap --points 10 --trials 20 --device cpu
 	@mkdir -p out
-	@$(BIN)/swap play $(TEACHER) --family box --size 0.7 --out out/demo-box.mp4
-	@$(BIN)/swap play $(TEACHER) --family gap --size 1.0 --out out/demo-gap.mp4
+	@$(BIN)/swap play $(TEACHER) --family box --size 1.0 --out out/demo-box.mp4
+	@$(BIN)/swap play $(TEACHER) --family gap --size 1.5 --out out/demo-gap.mp4
+	@$(BIN)/swap play $(SEES) --family box --size 0.8 --imagine --out out/demo-sees.mp4
 
 train: $(READY)  ## train what suits this machine (MINUTES=12), measure it and film it
 	@$(BIN)/swap train --preset auto --minutes $(MINUTES) --out $(RUN)

@@ -95,15 +95,16 @@ def test_play_films_an_attempt(run_folder, tmp_path, capsys):
     assert "gap 0.50:" in capsys.readouterr().out
 
 
-def test_the_published_teacher_loads_and_climbs():
+@pytest.mark.parametrize("name", ["teacher", "swap"])
+def test_the_published_robots_load_and_climb(name):
     from swap.courses import difficulty_of, make
     from swap.evaluate.success import attempt
 
-    robot = trained(Path(__file__).parents[2] / "models" / "teacher.safetensors")
+    robot = trained(Path(__file__).parents[2] / "models" / f"{name}.safetensors")
     rng = np.random.default_rng(0)
     courses = [make("box", difficulty_of("box", 0.5), rng) for _ in range(4)]
     success, _ = attempt(robot, courses, each=2, speed_mps=1.0, device="cpu", seed=3)
-    assert success.float().mean() >= 0.75  # 99 % in 200 trials
+    assert success.float().mean() >= 0.75  # 98 % or better in 500 trials
 
 
 def test_mistakes_name_the_fix(tmp_path, run_folder):
