@@ -59,8 +59,7 @@ def test_first_weights_are_those_a_run_begins_with(folder):
     assert all(torch.equal(x, saved[f"amp/net/{name}"]) for name, x in judge.items())
 
 
-def test_a_file_from_before_there_were_world_models_is_read(tmp_path):
-    assert not any(name.startswith("policy/") for name in safetensors.torch.load_file(TEACHER))
+def test_a_robot_without_a_world_model_is_kept_as_it_is(tmp_path):
     robot, again = trained(TEACHER), tmp_path / "again.safetensors"
     assert not robot.sees
     keep(robot, again, {})

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from swap.env import ParkourEnv
 from swap.errors import UserError
-from swap.kept import named, under
+from swap.kept import under
 from swap.learn.amp import discriminator
 from swap.learn.style import GROUP, frame_of
 from swap.policy import Discriminator, Driver, Networks, networks
@@ -75,8 +75,6 @@ def trained(path: Path) -> Trained:
     """From the folder of a run, its newest sound checkpoint; or a kept file."""
     if path.suffix == ENDING:
         tensors, card = load_weights(path)
-        if not under(POLICY, tensors):  # from before there were world models
-            tensors = named(policy=tensors)
         return _of(path, card, card["iteration"], tensors)
     checkpoint = load(path)
     ours = (*KEPT, STYLE)
