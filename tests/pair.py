@@ -7,8 +7,6 @@ scenario gave in either process, for a test to judge.
 import gc
 import json
 import os
-import subprocess
-import sys
 import traceback
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -17,6 +15,7 @@ from typing import Any
 import torch
 import torch.distributed as dist
 
+from script import told_by
 from swap.team import Team
 
 SIZE = 2
@@ -24,17 +23,7 @@ SIZE = 2
 
 def watch(script: str, folder: Path) -> dict[str, list[Any]]:
     """Run a script of scenarios: what each of them gave in either process."""
-    words = [Path(__file__).with_name(script), folder]
-    done = subprocess.run(
-        # Python warns of forks beside threads; there is nothing for them to do.
-        [sys.executable, "-Wignore::DeprecationWarning", *words],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=300,
-    )
-    assert done.returncode == 0, done.stderr
-    told: dict[str, list[Any]] = json.loads(done.stdout.splitlines()[-1])
+    told: dict[str, list[Any]] = told_by(script, folder)[0]
     for name, each in told.items():
         for one in each:
             assert isinstance(one, dict), f"{name}: {one}"  # else it is a traceback

@@ -76,7 +76,7 @@ class PPOCfg:
         if self.calm_std is None:
             return max_std
         first, last = self.calm_steps
-        share = min(1.0, max(0.0, steps - first) / (last - first)) if steps < last else 1.0
+        share = max(0.0, steps - first) / (last - first) if steps < last else 1.0
         return max_std + share * (self.calm_std - max_std)
 
 

@@ -57,13 +57,13 @@ class ParkourCfg(TrainCfg):
 
 # An exploration of 1.0, usual elsewhere, throws this robot over within a second, and nearly every
 # reward is then clipped to zero: nothing was learned in 25 M steps. See docs/log.md.
-CALM = PolicyCfg(init_std=0.4, max_std=0.5)
+GENTLE = PolicyCfg(init_std=0.4, max_std=0.5)
 # Bold at first, when there is most to find; calm in the end: a policy that is used to its noise
 # fails without it.
 PPO = PPOCfg(entropy=0.005, calm_std=0.15, calm_steps=(2e8, 3.5e8))
 NEARER = StartCfg(nearer=0.5)
 
-register("teacher", ParkourCfg(env=EnvCfg(start=NEARER), policy=CALM, ppo=PPO))
+register("teacher", ParkourCfg(env=EnvCfg(start=NEARER), policy=GENTLE, ppo=PPO))
 register(
     "tiny",
     ParkourCfg(

@@ -7,7 +7,7 @@ from swap.env import EnvCfg, ParkourEnv
 from swap.learn import AMPCfg, ModelCfg, SymmetryCfg, Trainer, TrainerCfg
 from swap.motions import transitions
 from swap.policy import PolicyCfg
-from swap.runs.parkour import CALM, NEARER, PPO, ParkourCfg
+from swap.runs.parkour import GENTLE, NEARER, PPO, ParkourCfg
 from swap.runs.presets import register
 from swap.team import ALONE, Team
 
@@ -35,8 +35,8 @@ class SwapCfg(ParkourCfg):
 SEES = PolicyCfg(
     actor_reads=("history", "command", "latent"),
     critic_reads=("privileged", "latent"),
-    init_std=CALM.init_std,
-    max_std=CALM.max_std,
+    init_std=GENTLE.init_std,
+    max_std=GENTLE.max_std,
 )
 SWAP = SwapCfg(
     env=EnvCfg(camera=True, start=NEARER), policy=SEES, ppo=replace(PPO, calm_steps=(2e8, 3e8))
