@@ -5,7 +5,6 @@ READY := .venv/.ready
 JOBS ?= 2
 TEACHER := models/teacher.safetensors
 SEES := models/swap.safetensors
-MINUTES ?= 12
 RUN ?= out/train/first
 
 .PHONY: help setup test lint pytest demo train test-oracles bench-oracles clean
@@ -43,8 +42,8 @@ demo: $(READY)  ## the mirror table, the exactness report, and both robots measu
 	@$(BIN)/swap play $(TEACHER) --family gap --size 1.5 --out out/demo-gap.mp4
 	@$(BIN)/swap play $(SEES) --family box --size 0.8 --imagine --out out/demo-sees.mp4
 
-train: $(READY)  ## train what suits this machine (MINUTES=12), measure it and film it
-	@$(BIN)/swap train --preset auto --minutes $(MINUTES) --out $(RUN)
+train: $(READY)  ## train what suits this machine (as long as it needs, or MINUTES=m), measure it and film it
+	@$(BIN)/swap train --preset auto $(if $(MINUTES),--minutes $(MINUTES)) --out $(RUN)
 	@$(BIN)/swap eval $(RUN) --points 6 --trials 50
 	@$(BIN)/swap play $(RUN) --family box --size 0.35 --out $(RUN)/box.mp4
 	@echo "what it learned is in the table above; the film is $(RUN)/box.mp4; more: $(BIN)/swap train --resume $(RUN) --minutes 10"

@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from swap.cli import main as cli
+from swap.cli.train import parse
 from swap.errors import UserError
 from swap.runs import PRESETS, load, read_metrics, register
 from swap.runs.presets import find, listed
@@ -37,6 +38,21 @@ def wait_for(run: Path, iterations: int) -> None:
             return
         time.sleep(0.05)
     raise AssertionError("the run does not get on")
+
+
+@pytest.mark.parametrize(
+    ("goal", "minutes", "iterations"),
+    [
+        ([], 12.0, None),
+        (["--minutes", "3"], 3.0, None),
+        (["--iterations", "7"], None, 7),
+        (["--minutes", "3", "--iterations=7"], 3.0, 7),
+        (["--minutes", "None"], None, None),
+    ],
+)
+def test_a_preset_knows_how_long_it_takes_until_it_is_told(goal, minutes, iterations):
+    run = parse(["--preset", "tiny", "--device", "cpu", *goal]).cfg.run
+    assert (run.minutes, run.iterations) == (minutes, iterations)
 
 
 def test_a_run_and_its_resumptions(tmp_path, capsys, monkeypatch):

@@ -8,7 +8,7 @@ from swap.errors import UserError
 
 RANGES = {
     "flat": (0.0, 0.0, "m"),
-    "box": (0.15, 1.9, "m"),
+    "box": (0.05, 1.9, "m"),
     "gap": (0.2, 3.0, "m"),
     "stairs": (0.05, 0.23, "m"),
     "lateral_slope": (5.0, 60.0, "deg"),
@@ -74,13 +74,13 @@ def test_unknown_family_names_close_ones():
 
 @pytest.mark.parametrize("difficulty", [-0.01, 1.01, float("nan"), float("inf")])
 def test_difficulty_outside_its_range_is_refused(difficulty):
-    with pytest.raises(UserError, match=r"outside \[0, 1\]; 0 is 0.15 m, 1 is 1.9 m$"):
+    with pytest.raises(UserError, match=r"outside \[0, 1\]; 0 is 0.05 m, 1 is 1.9 m$"):
         make("box", difficulty, np.random.default_rng(0))
 
 
-@pytest.mark.parametrize("size", [0.14, 1.91, float("nan")])
+@pytest.mark.parametrize("size", [0.04, 1.91, float("nan")])
 def test_size_outside_its_range_is_refused(size):
-    with pytest.raises(UserError, match=r"'box' comes in 0.15 to 1.9 m"):
+    with pytest.raises(UserError, match=r"'box' comes in 0.05 to 1.9 m"):
         difficulty_of("box", size)
 
 

@@ -101,7 +101,7 @@ def test_the_bank_holds_each_family_at_each_level_in_its_variants():
 
 def test_the_top_level_is_as_hard_as_it_is_allowed_to_be():
     bank = build(["box"], 3, 1, False, seed=0, hardest=0.2)
-    assert bank.sizes[0].tolist() == pytest.approx([0.15, 0.325, 0.5])
+    assert bank.sizes[0].tolist() == pytest.approx([0.05, 0.235, 0.42])
     with pytest.raises(UserError, match=r"hardest=1.2 is a share; use 0 to 1"):
         EnvCfg(hardest=1.2)
 

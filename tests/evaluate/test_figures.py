@@ -53,7 +53,7 @@ def test_success_has_a_line_and_an_interval_a_policy():
     arms = {"swap": rows("flat", "box", "gap"), "plain": rows("box", success=0.25)}
     figure = success_figure(arms, ["flat", "box", "gap"])
     flat, box, gap = figure.axes
-    np.testing.assert_array_equal(box.get_lines()[0].get_xdata(), [0.15, 1.9])  # sorted
+    np.testing.assert_array_equal(box.get_lines()[0].get_xdata(), [0.05, 1.9])  # sorted
     np.testing.assert_array_equal(box.get_lines()[1].get_ydata(), [0.25, 0.25])
     heights = [set(band.get_paths()[0].vertices[:, 1].round(9)) for band in box.collections]
     assert heights == [{0.55, 0.85}, {0.05, 0.35}]

@@ -71,7 +71,7 @@ def test_sizes_are_measured_as_they_are_asked_for(run_folder, tmp_path):
     assert [row["size"] for row in rows] == pytest.approx([0.35, 0.4])
     with pytest.raises(UserError, match=r"--sizes are of one family; name it with --family"):
         cli.dispatch(words)
-    with pytest.raises(UserError, match=r"'box' comes in 0.15 to 1.9 m, not 3"):
+    with pytest.raises(UserError, match=r"'box' comes in 0.05 to 1.9 m, not 3"):
         cli.dispatch([*words[:2], "--sizes", "3", "--family", "box", "--device", "cpu"])
 
 

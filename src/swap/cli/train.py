@@ -75,10 +75,11 @@ def parse(options: list[str]) -> Plan:
     checkpoint = load(Path(resumed), say) if resumed else None
     if checkpoint:
         name, stored = remembered(checkpoint, name)
-        no_goal = dataclasses.replace(stored.run, minutes=None, iterations=None)
-        default = dataclasses.replace(stored, run=no_goal)
+        default = aimless(stored)
     else:
         default = find(name) if name else TrainCfg()
+        if given(options, "--iterations") is not None:
+            default = aimless(default)  # a goal that is given takes the place of the preset's
     about = f"{Args.__doc__} On several GPUs: torchrun --nproc-per-node 4 -m swap train ..."
     about += f" Presets: {', '.join(listed()) or 'none yet'}."
     start = Args(cfg=default)
@@ -104,6 +105,10 @@ def parse(options: list[str]) -> Plan:
             say(f"changed: {line}")
     cfg = extended(args.cfg, stored, checkpoint)
     return Plan(name, cfg, folder, device, started_s, checkpoint)
+
+
+def aimless(cfg: TrainCfg) -> TrainCfg:
+    return dataclasses.replace(cfg, run=dataclasses.replace(cfg.run, minutes=None, iterations=None))
 
 
 @one_voice()

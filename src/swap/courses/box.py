@@ -15,7 +15,7 @@ from swap.courses.blocks import (
     slab,
 )
 
-HEIGHT_M = Span(0.15, 1.9, "m")
+HEIGHT_M = Span(0.05, 1.9, "m")
 LANE_M = 2.0
 
 

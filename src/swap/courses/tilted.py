@@ -21,11 +21,12 @@ from swap.courses.blocks import (
     pit,
     tilted,
 )
-from swap.courses.box import HEIGHT_M
 from swap.courses.gap import WIDTH_M
 from swap.courses.stairs import STEP_M, flight
 from swap.courses.twist import twist
 
+HEIGHT_M = Span(0.15, 1.9, "m")
+"""A lower one would sink into the ground on its right."""
 TILT_DEG = Span(5.0, 20.0, "deg")
 """Rises with the size, from difficulty 0 to 1."""
 LANE_M = 1.25

@@ -42,6 +42,8 @@ class ViewConv(nn.Module):
         weights = per_view(self.weight, n)
         biases = (None,) * n if self.bias is None else per_view(self.bias, n)
         conv = F.conv_transpose2d if self.up else F.conv2d
+        # Channels side by side in memory, as a GPU's convolutions like them best.
+        views = tuple(v.contiguous(memory_format=torch.channels_last) for v in views)
         # One call a view: in one call for both, a row's place in the batch can change its rounding.
         out = tuple(
             conv(v, w, b, stride=STRIDE, padding=PADDING)

@@ -32,7 +32,8 @@ class RunCfg:
     """How long a run takes and what it leaves behind; without a goal it runs until Ctrl-C."""
 
     minutes: float | None = None
-    """Wall minutes, compiling and the last save included; with --resume: so many more."""
+    """Wall minutes, compiling and the last save included; with --resume: so many more. None: no
+    limit."""
     iterations: int | None = None
     """Iterations; with --resume: so many more."""
     save_minutes: float = 2.0

@@ -9,6 +9,7 @@ from swap.motions import transitions
 from swap.policy import PolicyCfg
 from swap.runs.parkour import GENTLE, NEARER, PPO, ParkourCfg
 from swap.runs.presets import register
+from swap.runs.run import RunCfg
 from swap.team import ALONE, Team
 
 
@@ -39,7 +40,10 @@ SEES = PolicyCfg(
     max_std=GENTLE.max_std,
 )
 SWAP = SwapCfg(
-    env=EnvCfg(camera=True, start=NEARER), policy=SEES, ppo=replace(PPO, calm_steps=(2e8, 3e8))
+    run=RunCfg(minutes=25.0),
+    env=EnvCfg(camera=True, start=NEARER),
+    policy=SEES,
+    ppo=PPO,
 )
 NO_EQ_POLICY = replace(SWAP, policy=replace(SEES, equivariant=False))
 NO_EQ = replace(
