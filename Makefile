@@ -38,8 +38,8 @@ demo: $(READY)  ## the mirror table, the exactness report, and both robots measu
 	@$(BIN)/swap check nn
 	@$(BIN)/swap eval $(TEACHER) --family box gap --points 10 --trials 20 --device cpu
 	@mkdir -p out
-	@$(BIN)/swap play $(TEACHER) --family box --size 1.0 --out out/demo-box.mp4
-	@$(BIN)/swap play $(TEACHER) --family gap --size 1.5 --out out/demo-gap.mp4
+	@$(BIN)/swap play $(TEACHER) --family box --size 1.5 --out out/demo-box.mp4
+	@$(BIN)/swap play $(TEACHER) --family gap --size 2.1 --out out/demo-gap.mp4
 	@$(BIN)/swap play $(SEES) --family box --size 0.8 --imagine --out out/demo-sees.mp4
 
 train: $(READY)  ## train what suits this machine (as long as it needs, or MINUTES=m), measure it and film it

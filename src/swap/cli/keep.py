@@ -18,7 +18,7 @@ class Args:
     """
 
     run: tyro.conf.Positional[Path]
-    """Folder of a swap train run."""
+    """Folder of a swap train run, or a file that this made, to give it figures."""
     out: Path
     """File to write, ending in .safetensors."""
     figures: Path | None = None
