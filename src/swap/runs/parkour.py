@@ -95,6 +95,6 @@ register(
             init_std=0.4,
             max_std=0.45,
         ),
-        ppo=PPOCfg(steps=32, entropy=0.001, calm_std=0.15, calm_steps=(3.4e6, 4.4e6)),
+        ppo=PPOCfg(steps=32, epochs=3, entropy=0.001, calm_std=0.15, calm_steps=(3.2e6, 4.2e6)),
     ),
 )
