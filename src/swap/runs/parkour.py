@@ -75,14 +75,14 @@ register(
     ParkourCfg(
         run=RunCfg(minutes=12.0),
         worlds=128,
-        # A laptop's samples are few: one robot, no noise, every world walks ahead, from near the
-        # obstacle, which never gets very large, and the networks read no more of the ground than
+        # A laptop's samples are few: one robot, no noise, every world walks ahead, at about
+        # the same speed, from near the obstacle, which never gets very large, and the networks read no more of the ground than
         # what is under the robot.
         env=EnvCfg(
             families=(("flat", 0.1), ("box", 0.58), ("gap", 0.32)),
             levels=10,
             hardest=0.2,
-            commands=CommandCfg(forward_high_mps=(2.0, 2.0), free_share=0.0),
+            commands=CommandCfg(forward_low_mps=0.8, forward_high_mps=(1.6, 1.6), free_share=0.0),
             start=StartCfg(nearer=1.0),
             noise=NoiseCfg(0.0, 0.0, 0.0, 0.0),
             random=RandomCfg(FIXED, 0.0),
