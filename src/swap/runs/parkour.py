@@ -75,9 +75,9 @@ register(
     ParkourCfg(
         run=RunCfg(minutes=12.0),
         worlds=128,
-        # A laptop's samples are few: one robot, no noise, every world walks ahead, at about
-        # the same speed, from near the obstacle, which never gets very large, and the networks read no more of the ground than
-        # what is under the robot.
+        # A laptop's samples are few: one robot, no noise, every world walks ahead, at about the
+        # same speed, from near the obstacle, which never gets very large, and the networks read no
+        # more of the ground than what is under the robot.
         env=EnvCfg(
             families=(("flat", 0.1), ("box", 0.58), ("gap", 0.32)),
             levels=10,
