@@ -108,6 +108,7 @@ def parse(options: list[str]) -> Plan:
 
 
 def aimless(cfg: TrainCfg) -> TrainCfg:
+    """The same without a goal."""
     return dataclasses.replace(cfg, run=dataclasses.replace(cfg.run, minutes=None, iterations=None))
 
 

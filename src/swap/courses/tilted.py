@@ -26,7 +26,7 @@ from swap.courses.stairs import STEP_M, flight
 from swap.courses.twist import twist
 
 HEIGHT_M = Span(0.15, 1.9, "m")
-"""A lower one would sink into the ground on its right."""
+"""A lower one would sink into the ground within its lane, on the right."""
 TILT_DEG = Span(5.0, 20.0, "deg")
 """Rises with the size, from difficulty 0 to 1."""
 LANE_M = 1.25

@@ -6,7 +6,6 @@ from dataclasses import dataclass, field, replace
 from swap.env import EnvCfg, ParkourEnv
 from swap.learn import AMPCfg, ModelCfg, SymmetryCfg, Trainer, TrainerCfg
 from swap.motions import transitions
-from swap.policy import PolicyCfg
 from swap.runs.parkour import GENTLE, NEARER, PPO, ParkourCfg
 from swap.runs.presets import register
 from swap.runs.run import RunCfg
@@ -33,11 +32,10 @@ class SwapCfg(ParkourCfg):
         return Trainer(self.learning, env, transitions(env.robot), team)
 
 
-SEES = PolicyCfg(
+SEES = replace(
+    GENTLE,
     actor_reads=("history", "command", "latent"),
     critic_reads=("privileged", "latent"),
-    init_std=GENTLE.init_std,
-    max_std=GENTLE.max_std,
 )
 SWAP = SwapCfg(
     run=RunCfg(minutes=25.0),
