@@ -55,7 +55,7 @@ def test_beside_the_lane_tipped_over_or_hanging_is_no_success(name):
     for leg in range(4):
         low, high, behind = feet.clone(), feet.clone(), feet.clone()
         low[0, leg, 2] -= 0.15
-        high[0, leg, 2] += 0.4
+        high[0, leg, 2] += 0.6
         behind[0, leg, 0] = it.goal_x - 0.05
         assert not succeeds(it, base, low)
         assert not succeeds(it, base, high)
@@ -65,7 +65,7 @@ def test_beside_the_lane_tipped_over_or_hanging_is_no_success(name):
 def test_a_foot_in_swing_does_not_break_the_hold():
     it = course("gap")
     base, feet = stand(it, it.goal_x + 1.2)
-    feet[0, 1, 2] += 0.15
+    feet[0, 1, 2] += 0.4
     assert succeeds(it, base, feet)
 
 
@@ -88,7 +88,7 @@ def test_success_is_the_same_in_the_mirror_bit_for_bit(seed):
     base[:, 1] *= torch.tensor(rng.choice([-1.0, 0.5, 1.0], 64), dtype=torch.float32)
     feet = base[:, None] + torch.tensor(rng.uniform(-0.4, 0.4, (64, 4, 3)), dtype=torch.float32)
     side = feet[:, :, 1] * where.tilt[:, None] + where.z[:, None]
-    lift = torch.tensor(rng.choice([-0.05, 0.0, 0.3], (64, 4)), dtype=torch.float32)
+    lift = torch.tensor(rng.choice([-0.05, 0.0, 0.5], (64, 4)), dtype=torch.float32)
     feet[:, :, 2] = side + lift + torch.tensor(rng.normal(0, 1e-8, (64, 4)), dtype=torch.float32)
     gravity = torch.full((64,), -1.0)
     flip = torch.tensor([1.0, -1.0, 1.0])

@@ -21,8 +21,8 @@ FALLEN_Z = -0.8
 """Ground inside the lane is above this everywhere, with room for a crouch; pits are below."""
 SUNK_M = 0.05
 """A foot may be this far below the support's surface: soft contacts, the end of a round foot."""
-LIFTED_M = 0.3
-"""A foot this high above the support may be in swing; higher, it stands on something else."""
+LIFTED_M = 0.5
+"""A foot this high above the support may be in swing (young policies step high, .43 m was seen)."""
 
 
 @dataclass(frozen=True)
