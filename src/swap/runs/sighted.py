@@ -42,6 +42,7 @@ SWAP = SwapCfg(
     env=EnvCfg(camera=True, start=NEARER),
     policy=SEES,
     ppo=PPO,
+    model=ModelCfg(updates=5),  # as many a step as with rollouts twice as long
 )
 NO_EQ_POLICY = replace(SWAP, policy=replace(SEES, equivariant=False))
 NO_EQ = replace(
