@@ -78,6 +78,19 @@ def test_doctor_names_the_cure_for_what_is_missing(capsys, monkeypatch):
     assert "pip install -c constraints.txt no-such-package" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize(("works", "state"), [(True, "ok"), (False, "unused")])
+def test_doctor_of_a_gpu_says_whether_kernels_can_be_compiled(works, state, monkeypatch):
+    from swap.cli import doctor
+
+    monkeypatch.setattr("torch.cuda.is_available", lambda: True)
+    monkeypatch.setattr("swap.nn.fused.compiles", lambda device: works)
+    (told,) = doctor.kernels()
+    assert told["state"] == state
+    assert bool(told["to mend"]) is not works
+    monkeypatch.setattr("torch.cuda.is_available", lambda: False)
+    assert doctor.kernels() == []
+
+
 def test_check_nn_fails_when_a_layer_breaks_the_mirror(capsys, monkeypatch, tmp_path):
     from swap.nn import check
     from swap.nn.zoo import Example, examples

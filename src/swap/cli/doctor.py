@@ -26,7 +26,7 @@ class Args:
 
 def run(args: Args) -> int:
     writable(args.json)
-    rows = [python(), *map(package, NEEDED), threads(), gpu(), compiler()]
+    rows = [python(), *map(package, NEEDED), threads(), gpu(), *kernels(), compiler()]
     missing = [row for row in rows if row["state"] == "missing"]
     verdict = f"{len(missing)} to mend, see above" if missing else "all that is needed is here"
     show(Report("doctor", rows, [verdict]), args.json)
@@ -75,6 +75,22 @@ def gpu() -> dict[str, str]:
         mend = "pip install --force-reinstall torch (a CUDA build that fits the driver)"
         return row("GPU", "unused", f"driver found, torch {torch.__version__}, CUDA {build}", mend)
     return row("GPU", "none", "no NVIDIA driver; everything runs on the CPU, slower")
+
+
+def kernels() -> list[dict[str, str]]:
+    """Nothing to say without a GPU."""
+    try:
+        import torch
+
+        from swap.nn.fused import compiles
+    except ImportError:
+        return []
+    if not torch.cuda.is_available():
+        return []
+    if compiles("cuda"):
+        return [row("fused kernels", "ok", "Triton compiles them")]
+    mend = "install gcc and Python's headers (python3-dev)"
+    return [row("fused kernels", "unused", "Triton cannot compile; training is slower", mend)]
 
 
 def compiler() -> dict[str, str]:
