@@ -77,7 +77,7 @@ register(
         # same speed, from near the obstacle, which never gets very large, and the networks read no
         # more of the ground than what is under the robot.
         env=EnvCfg(
-            families=(("flat", 0.1), ("box", 0.58), ("gap", 0.32)),
+            families=(("flat", 0.05), ("box", 0.58), ("gap", 0.37)),
             levels=10,
             hardest=0.2,
             commands=CommandCfg(forward_low_mps=0.8, forward_high_mps=(1.6, 1.6), free_share=0.0),
