@@ -4,7 +4,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from swap.nn.fused import norm_silu, norms
+from swap.nn.fused import fits, norm_silu
 from swap.nn.norm import ChannelNorm
 
 pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA GPU")
@@ -17,7 +17,7 @@ def test_fused_norm_is_norm_gain_and_silu(batch, channels, side):
     x, dy = torch.randn(shape, device="cuda"), torch.randn(shape, device="cuda")
     gain = 1 + 0.3 * torch.randn(channels, device="cuda")
     inputs = x.requires_grad_(), gain.requires_grad_()
-    assert norms(x, F.silu)
+    assert fits(x, F.silu)
     norm = ChannelNorm(channels)
     want = F.silu(norm(x.double(), gain.double()))
     found = norm_silu(x, gain, norm.eps)
@@ -29,8 +29,8 @@ def test_fused_norm_is_norm_gain_and_silu(batch, channels, side):
 
 def test_what_does_not_fit_is_left_to_plain_steps():
     x = torch.randn(2, 16, 4, 4, device="cuda")
-    assert norms(x, F.silu)
-    assert not norms(x.cpu(), F.silu)
-    assert not norms(x, F.elu)
-    assert not norms(x.bfloat16(), F.silu)
-    assert not norms(x[:, :12], F.silu)
+    assert fits(x, F.silu)
+    assert not fits(x.cpu(), F.silu)
+    assert not fits(x, F.elu)
+    assert not fits(x.bfloat16(), F.silu)
+    assert not fits(x[:, :12], F.silu)

@@ -17,7 +17,7 @@ def compiles():
 def test_without_triton_there_is_no_fused_kernel(compiles, monkeypatch):
     monkeypatch.setattr(fused, "triton", None)
     assert not compiles("cpu")
-    assert not fused.norms(torch.randn(2, 16, 4, 4), F.silu)
+    assert not fused.fits(torch.randn(2, 16, 4, 4), F.silu)
 
 
 def test_a_triton_that_cannot_compile_is_left_alone(compiles, monkeypatch):

@@ -14,7 +14,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from swap.errors import UserError
-from swap.nn.fused import norm_silu, norms
+from swap.nn.fused import fits, norm_silu
 from swap.nn.init import activation, gain
 from swap.nn.linear import Linear
 from swap.nn.norm import ChannelNorm
@@ -53,7 +53,7 @@ class ViewConv(nn.Module):
         if self.norm is None:
             return tuple(act(v) for v in out)
         gains = per_view(self.norm.gain, n)
-        if norms(out[0], act):
+        if fits(out[0], act):
             return tuple(norm_silu(v, g, self.norm.eps) for v, g in zip(out, gains, strict=True))
         return tuple(act(self.norm(v, g)) for v, g in zip(out, gains, strict=True))
 

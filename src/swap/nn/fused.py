@@ -36,7 +36,7 @@ def compiles(device: str) -> bool:
     return True
 
 
-def norms(x: Tensor, act: object) -> bool:
+def fits(x: Tensor, act: object) -> bool:
     """Whether `norm_silu` can do this."""
     channels = x.shape[1]
     return (
