@@ -23,6 +23,35 @@ CASES = [
     ),
 ]
 EXACT = [
+    ("lin_vel_tracking_course", {"command": [1.0, 0.5, 0], "lin_vel_b": [1.0, 0.5, 9]}, 1.0),
+    # too slow by .3 counts in full everywhere, too fast by 1.2 a quarter near obstacles
+    (
+        "lin_vel_tracking_course",
+        {"command": [1.0, 0, 0], "lin_vel_b": [0.7, 0, 0], "clear": False},
+        math.exp(-0.09 / 0.15),
+    ),
+    (
+        "lin_vel_tracking_course",
+        {"command": [0.5, 0, 0], "lin_vel_b": [1.7, 0.1, 0], "clear": False},
+        math.exp(-(0.3**2 + 0.1**2) / 0.15),
+    ),
+    (
+        "lin_vel_tracking_course",
+        {"command": [0.5, 0, 0], "lin_vel_b": [1.1, 0, 0]},
+        math.exp(-0.36 / 0.15),
+    ),
+    (
+        "lin_vel_tracking_course",
+        {"command": [0.0, 0, 0], "lin_vel_b": [0.6, 0, 0], "clear": False},
+        math.exp(-0.36 / 0.15),
+    ),
+    ("foot_slip_flat", {"slip_mps": [0.1, 0, 0.3, 0]}, 0.1),
+    ("foot_slip_flat", {"slip_mps": [0.1, 0, 0.3, 0], "flat": False}, 0.0),
+    # one foot was lifted by 4 of 10 cm, one by more than enough, one is still up
+    ("foot_swing_flat", {"swing_m": [0.04, 0.12, 0.02, 0], "landed": [1, 1, 0, 0]}, 0.6),
+    ("foot_swing_flat", {"swing_m": 0.04, "landed": 1, "flat": False}, 0.0),
+    ("footfalls_flat", {"landed": [1, 1, 0, 0]}, 2.0),
+    ("footfalls_flat", {"landed": [1, 1, 0, 0], "flat": False}, 0.0),
     ("static_stance", {"command": [0.2, 0, 0]}, 0.0),
     ("static_stance", {"standing": [True, True, True, False]}, 0.0),
     ("body_height", {"height_error_m": -0.2}, 0.04),

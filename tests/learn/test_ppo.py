@@ -135,7 +135,11 @@ def test_noise_is_brought_down_as_the_steps_go_by():
     seen = [cfg.ceiling(1.0, n) for n in (0, 1000, 1250, 2000, 5000)]
     assert seen == pytest.approx([1, 1, 0.8, 0.2, 0.2])
     assert PPOCfg().ceiling(1.0, 10**9) == 1.0
-    assert PPOCfg(calm_std=0.2).ceiling(1.0, 0) == pytest.approx(0.2)
+    by_plan = PPOCfg(calm_std=0.2, calm=(0.5, 0.75))
+    assert [by_plan.ceiling(1.0, n, 4000) for n in (2000, 2500, 3000)] == pytest.approx(
+        [1, 0.6, 0.2]
+    )
+    assert by_plan.ceiling(1.0, 10**9) == 1.0  # a run without an end
 
     trainer = ready(calm_std=0.2, calm_steps=(0, 5000), entropy=1.0)  # which would have it grow
     for _ in range(5):
@@ -144,6 +148,20 @@ def test_noise_is_brought_down_as_the_steps_go_by():
         assert trainer.rollout.std.max() <= most + 1e-6
     assert trainer.steps > 5000
     assert trainer.rollout.std.tolist() == pytest.approx([0.2] * len(trainer.rollout.std))
+
+
+def test_the_calm_follows_the_plan_until_it_has_begun():
+    trainer = ready(calm_std=0.2, calm=(0.5, 1.0))
+    soon = 2 * (trainer.steps + len(trainer.rollout))
+    trainer.plan(10 * soon)
+    trainer.plan(soon)  # slower than it seemed: the plan is changed
+    for _ in range(2):
+        trainer.iterate()
+    trainer.plan(10 * soon)  # more than half of it is done, the calm has begun: the plan stands
+    assert trainer.planned == soon
+    again = ready(calm_std=0.2, calm=(0.5, 1.0))
+    again.restore(trainer.tensors(), trainer.numbers())
+    assert again.planned == trainer.planned
 
 
 def everything(trainer):
@@ -207,6 +225,7 @@ def test_bad_observations_and_rewards_are_named_and_left_out():
         ({"steps": 0}, "steps=0 does nothing"),
         ({"gamma": 1.5}, "gamma=1.5 must lie between 0 and 1"),
         ({"calm_steps": (2.0, 1.0)}, "calm_steps=.* must be a first and a later step"),
+        ({"calm": (0.5, 2.0)}, "calm=.* must be a first and a later fraction"),
         ({"calm_std": 9.0}, "calm_std=9 must lie between the policy's min_std"),
         ({"lr": 1.0}, "lr=1.0 must lie in lr_range"),
     ],

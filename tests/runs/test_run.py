@@ -10,7 +10,16 @@ import pytest
 import torch
 
 from swap.errors import UserError
-from swap.runs import GuardCfg, RunCfg, ToyCfg, checkpoint, load, read_metrics, seed_everything
+from swap.runs import (
+    GuardCfg,
+    RunCfg,
+    ToyCfg,
+    checkpoint,
+    load,
+    read_metrics,
+    seed_everything,
+    train,
+)
 from swap.runs import run as run_module
 from swap.runs.pace import Pace
 from swap.runs.seeding import restore_rng, rng_tensors
@@ -278,3 +287,55 @@ def test_impossible_settings_are_refused(bad):
         RunCfg(**bad)
     with pytest.raises(UserError, match="strikes"):
         GuardCfg(strikes=0)
+
+
+def test_the_steps_of_a_run_are_foretold_by_its_goals_and_its_speed():
+    clock = [0.0]
+
+    def pace(*goals, **more):
+        return Pace(*goals, started_s=0.0, now=lambda: clock[0], **more)
+
+    assert pace(None, None).forecast() is None  # without end
+    assert pace(None, None, 5e6).forecast() == 5e6
+    by_iterations = pace(None, 40)
+    assert by_iterations.forecast() is None  # how many steps has an iteration?
+    by_iterations.tick(1, 100.0)
+    assert by_iterations.forecast() == 4000.0
+    assert pace(None, 40, iteration=10, done_steps=1000.0).forecast() == 4000.0
+
+    timed = pace(10.0, None)
+    told = []
+    for k in range(1, 601):  # twice as fast after 200 s: the forecast follows
+        clock[0] += 1.0
+        timed.tick(k, 1000.0 * min(k, 200) + 2000.0 * max(0, k - 200))
+        if (total := timed.forecast()) is not None:
+            told.append((clock[0], total))
+    assert [when for when, _ in told] == [60.0 * k for k in range(1, 11)]
+    assert told[0][1] == pytest.approx(600e3)
+    assert told[-1][1] == pytest.approx(1000e3)
+    clock[0] = 0.0
+    short = pace(0.4, None)
+    for k in range(1, 8):
+        clock[0] += 1.0
+        short.tick(k, 10.0 * k)
+        assert (short.forecast() is None) == (k != 6)
+
+
+def test_a_run_ends_at_its_steps_and_tells_its_trainee_how_many_there_will_be(tmp_path):
+    told = []
+
+    class Counting(Toy):
+        def plan(self, steps):
+            told.append(steps)
+
+        def iterate(self):
+            return {**super().iterate(), "steps": 50.0 * self.count}
+
+    cfg = dataclasses.replace(QUICK, steps=330.0)
+    outcome = train(Counting(ToyCfg(), "cpu"), tmp_path, cfg)
+    assert outcome.iteration == 7  # 350 steps are the first beyond
+    assert told == [330.0]
+    # A run that is resumed to its old goal, or told more, knows how far it has come.
+    longer = dataclasses.replace(QUICK, iterations=10)
+    train(Counting(ToyCfg(), "cpu"), tmp_path, longer, resume=load(tmp_path))
+    assert told == [330.0, 500.0]

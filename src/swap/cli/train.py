@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, TypeVar
 
 import tyro
 
@@ -20,6 +20,8 @@ from swap.runs.config import changes
 from swap.runs.console import clock, short
 from swap.runs.presets import find, listed
 from swap.team import LostError, Team, joined, launched, own
+
+N = TypeVar("N", int, float)
 
 HOME = Path("out/train")
 """Where runs go that are given no folder, and where a bare --resume looks."""
@@ -78,7 +80,7 @@ def parse(options: list[str]) -> Plan:
         default = aimless(stored)
     else:
         default = find(name) if name else TrainCfg()
-        if given(options, "--iterations") is not None:
+        if any(given(options, goal) is not None for goal in ("--iterations", "--steps")):
             default = aimless(default)  # a goal that is given takes the place of the preset's
     about = f"{Args.__doc__} On several GPUs: torchrun --nproc-per-node 4 -m swap train ..."
     about += f" Presets: {', '.join(listed()) or 'none yet'}."
@@ -101,7 +103,7 @@ def parse(options: list[str]) -> Plan:
     if args.cfg.seed != stored.seed:
         raise UserError(f"a resumed run keeps its seed, {stored.seed}; leave --seed away")
     for line in changes(to_json(default), to_json(args.cfg)):
-        if line.split()[0] not in ("run.minutes", "run.iterations"):
+        if line.split()[0] not in ("run.minutes", "run.iterations", "run.steps"):
             say(f"changed: {line}")
     cfg = extended(args.cfg, stored, checkpoint)
     return Plan(name, cfg, folder, device, started_s, checkpoint)
@@ -109,7 +111,8 @@ def parse(options: list[str]) -> Plan:
 
 def aimless(cfg: TrainCfg) -> TrainCfg:
     """The same without a goal."""
-    return dataclasses.replace(cfg, run=dataclasses.replace(cfg.run, minutes=None, iterations=None))
+    none = dataclasses.replace(cfg.run, minutes=None, iterations=None, steps=None)
+    return dataclasses.replace(cfg, run=none)
 
 
 @one_voice()
@@ -173,16 +176,24 @@ def remembered(checkpoint: Checkpoint, preset: str | None) -> tuple[str, TrainCf
 
 def extended(cfg: TrainCfg, stored: TrainCfg, checkpoint: Checkpoint) -> TrainCfg:
     """Goals are totals: what is given on resuming is added; if nothing is, the old ones stand."""
-    goal = cfg.run
-    if goal.minutes is None and goal.iterations is None:
-        minutes, iterations = stored.run.minutes, stored.run.iterations
+    goal, had = cfg.run, stored.run
+    if goal.minutes is None and goal.iterations is None and goal.steps is None:
+        goal = dataclasses.replace(
+            goal, minutes=had.minutes, iterations=had.iterations, steps=had.steps
+        )
     else:
-        spent = checkpoint.numbers["run"]["elapsed_s"] / 60.0
-        minutes = None if goal.minutes is None else spent + goal.minutes
-        iterations = None if goal.iterations is None else checkpoint.iteration + goal.iterations
-    return dataclasses.replace(
-        cfg, run=dataclasses.replace(goal, minutes=minutes, iterations=iterations)
-    )
+        spent = checkpoint.numbers["run"]
+        goal = dataclasses.replace(
+            goal,
+            minutes=_more(goal.minutes, spent["elapsed_s"] / 60.0),
+            iterations=_more(goal.iterations, checkpoint.iteration),
+            steps=_more(goal.steps, spent.get("steps", 0.0)),
+        )
+    return dataclasses.replace(cfg, run=goal)
+
+
+def _more(given: N | None, spent: N) -> N | None:
+    return None if given is None else spent + given
 
 
 def suited(options: list[str]) -> list[str]:

@@ -19,8 +19,9 @@ TOUCH_N = 1.0
 """A foot with more force than this stands."""
 HIT_N = 0.1
 """A thigh, a shank or the trunk with more force than this touches something."""
-LEVEL_M = 0.1
-"""The ground around the robot is flat if its heights differ by less."""
+LEVEL_M = 0.04
+"""The ground around the robot is flat if its heights differ by less. The lowest obstacles, boxes of
+5 cm and courses tilted by 5 degrees (9 cm over the map), are more."""
 AHEAD_M = 0.5
 """New ground counts as long as it is no further ahead than this of where the commands lead."""
 TRUNK_M = (0.4, 0.2)
@@ -41,6 +42,7 @@ class Frame:
     heading_error_rad: Tensor  # [N] from the heading it is to hold
     height_error_m: Tensor  # [N] base above the ground below it, minus the robot's h_des
     flat: Tensor  # [N] bool: the ground all around is flat
+    clear: Tensor  # [N] bool: it is flat as far as the body's map reaches ahead, too
     course: Tensor  # [N] bool: the world has a goal; not so with free commands
     joint_pos: Tensor  # [N, 12] from the default pose, rad
     joint_vel: Tensor  # [N, 12] rad/s
@@ -51,6 +53,8 @@ class Frame:
     standing: Tensor  # [N, 4] bool: this foot, now or a step ago
     landed: Tensor  # [N, 4] bool: this foot has just come down
     air_s: Tensor  # [N, 4] how long it was up
+    swing_m: Tensor  # [N, 4] how high its underside was in this swing, or the one that just ended
+    slip_mps: Tensor  # [N, 4] how fast its contact point slides over the ground; in the air: 0
     hit: Tensor  # [N, 8] bool: thigh and shank of each leg touch something
     trunk_force: Tensor  # [N] N
     action: Tensor  # [N, 12]
@@ -86,6 +90,9 @@ class Memory:
         self._joint_vel = torch.zeros_like(self.action)
         self._air_s = torch.zeros(n, len(robot.legs), device=device)
         self._touched = torch.zeros(n, len(robot.legs), dtype=torch.bool, device=device)
+        self._swing_m = torch.zeros_like(self._air_s)
+        self._knee_foot = torch.zeros(n, len(robot.legs), 2, 3, device=device)
+        self._foot_radius = torch.tensor([leg.foot_radius for leg in robot.legs], device=device)
         self.best_x = torch.zeros(n, device=device)
         self.asked_m = torch.zeros(n, device=device)
         """How far the commands so far would have led."""
@@ -104,6 +111,8 @@ class Memory:
             "joint_vel": self._joint_vel,
             "air_s": self._air_s,
             "touched": self._touched,
+            "swing_m": self._swing_m,
+            "knee_foot": self._knee_foot,
             "best_x": self.best_x,
             "asked_m": self.asked_m,
             "first_x": self._first_x,
@@ -121,13 +130,16 @@ class Memory:
     def reset(self, mask: Tensor, state: State) -> None:
         """The worlds in `mask` [N] begin an episode where they stand now."""
         rows = mask[:, None]
-        for x in (self.action, self.last_action, self.older_action, self._air_s, self._touched):
+        feet = self._air_s, self._touched, self._swing_m
+        for x in (self.action, self.last_action, self.older_action, *feet):
             x.masked_fill_(rows, 0)
         for x in (self.asked_m, self._stalled_s, self._held_s, self.steps):
             x.masked_fill_(mask, 0)
         for x in (self.best_x, self._first_x, self._mark_x):
             torch.where(mask, state.base_pos[:, 0], x, out=x)
         torch.where(rows, state.joint_vel, self._joint_vel, out=self._joint_vel)
+        legs = mask[:, None, None, None]
+        torch.where(legs, state.leg_pos[:, :, 1:], self._knee_foot, out=self._knee_foot)
 
     def frame(
         self,
@@ -143,7 +155,7 @@ class Memory:
         vectors = torch.stack([state.base_lin_vel, self._down], 1)  # [N, 2, 3]
         lin_vel_b, gravity_b = into_body(state.base_quat, vectors).unbind(1)
         terrain = heights.terrain
-        flat = (terrain.amax(1) - terrain.amin(1)) < LEVEL_M
+        flat, ahead_flat = (x.amax(1) - x.amin(1) < LEVEL_M for x in (terrain, heights.body))
         below = terrain.unflatten(1, (self._grid.rows, self._grid.cols))
         height = -below[:, self._below[0], self._below[1]].mean((1, 2))
 
@@ -152,9 +164,16 @@ class Memory:
         standing = touching | self._touched  # a foot that bounces for a step has not stepped
         landed = standing & (self._air_s > 0)
         air_s = self._air_s + CONTROL_DT
+        planted = touching & self._touched  # it neither lands nor lifts in this step
+        slip_mps = self._slip(state.leg_pos) * planted
+        # Above the ground below the trunk, which is the ground below the foot where it is flat.
+        ground_z = state.base_pos[:, 2] - height
+        above = state.foot_pos[..., 2] - ground_z[:, None] - self._foot_radius
+        swing_m = torch.maximum(self._swing_m, above)
         hit = (force[:, 4:12] > HIT_N).unflatten(1, (2, 4)).transpose(1, 2).flatten(1)
         self._touched.copy_(touching)
         self._air_s.copy_(air_s).masked_fill_(standing, 0)
+        self._swing_m.copy_(swing_m).masked_fill_(standing, 0)
 
         x = state.base_pos[:, 0]
         # New ground, but not faster than asked: lost time at a wall is made up by climbing it, and
@@ -186,6 +205,7 @@ class Memory:
             heading_error_rad=wrap(heading_to_hold - heading),
             height_error_m=height - self._robot.h_des,
             flat=flat,
+            clear=flat & ahead_flat,
             course=course,
             joint_pos=joint_pos,
             joint_vel=state.joint_vel,
@@ -196,6 +216,8 @@ class Memory:
             standing=standing,
             landed=landed,
             air_s=air_s,
+            swing_m=swing_m,
+            slip_mps=slip_mps,
             hit=hit,
             trunk_force=force[:, 12],
             action=self.action,
@@ -207,6 +229,20 @@ class Memory:
             steps=self.steps,
             failed=state.failed,
         )
+
+    def _slip(self, leg_pos: Tensor) -> Tensor:
+        """[N, 4] m/s: horizontal speed of the lowest point of each foot, which is a sphere at the
+        end of the shank: a foot that rolls over the ground does not slip. What the shank twists
+        about itself moves that point little and is left out."""
+        knee_foot = leg_pos[:, :, 1:]
+        vel = (knee_foot - self._knee_foot) / CONTROL_DT
+        self._knee_foot.copy_(knee_foot)
+        shank, turn = knee_foot[:, :, 1] - knee_foot[:, :, 0], vel[:, :, 1] - vel[:, :, 0]
+        spin = torch.linalg.cross(shank, turn) / shank.square().sum(-1, keepdim=True)
+        radius = self._foot_radius
+        along = vel[:, :, 1, 0] - radius * spin[..., 1]
+        across = vel[:, :, 1, 1] + radius * spin[..., 0]
+        return (along.square() + across.square()).sqrt()
 
     def _won(self) -> Tensor:
         """[N] m: how far the robot has come, as far as it was asked to."""

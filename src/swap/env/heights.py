@@ -36,6 +36,10 @@ class Heights:
     def terrain(self) -> Tensor:
         return self.out[:, self._terrain]
 
+    @property
+    def body(self) -> Tensor:
+        return self.out[:, self._body]
+
 
 def _join(a: Patch, b: Patch) -> tuple[Patch, slice, slice]:
     """The strip of rows that covers both, and where each lies in it."""

@@ -29,6 +29,10 @@ AIR_S = 0.5
 """A step should be this long in the air."""
 STUMBLE = 4.0
 """A foot with more sideways force than this times the upward one has run into something."""
+SWING_M = 0.1
+"""A foot should be lifted this high."""
+HURRY = 0.25
+"""Before and on an obstacle, what a robot is too fast counts so much as what it is too slow."""
 SLOW = 0.1
 """Commands and speeds below this (m/s, rad/s) are standing still."""
 ASKED_MPS = 0.2
@@ -108,6 +112,29 @@ def smoothness(f: Frame) -> Tensor:
     return (f.action - 2 * f.last_action + f.older_action).square().sum(1)
 
 
+# --- how to walk ----------------------------------------------------------------------------------
+def lin_vel_tracking_course(f: Frame) -> Tensor:
+    # A gap wants a run-up, however slowly the robot was told to go.
+    ahead = f.command[:, 0] - f.lin_vel_b[:, 0]
+    hurry = (ahead < 0) & ~f.clear & (f.command[:, 0] > ASKED_MPS)
+    ahead = torch.where(hurry, HURRY * ahead, ahead)
+    error = ahead.square() + (f.command[:, 1] - f.lin_vel_b[:, 1]).square()
+    return torch.exp(-error / SIGMA)
+
+
+def foot_slip_flat(f: Frame) -> Tensor:
+    return f.flat * f.slip_mps.square().sum(1)
+
+
+def foot_swing_flat(f: Frame) -> Tensor:
+    short = (1 - f.swing_m / SWING_M).clamp(min=0)
+    return f.flat * (short * f.landed).sum(1)
+
+
+def footfalls_flat(f: Frame) -> Tensor:
+    return f.flat * f.landed.sum(1, dtype=f.action.dtype)
+
+
 # --- against exploits and the trap at the wall ----------------------------------------------------
 def stuck(f: Frame) -> Tensor:
     # Signed: with |v_x|, as WMP has it, creeping backwards is a way out, and robots found it.
@@ -157,7 +184,15 @@ class Row:
 
 
 REWARDS = (
-    Row("lin_vel_tracking", lin_vel_tracking, "exp(-|v_cmd - v|²_xy / 0.15)", "paper", 1.0, 1.5),
+    Row("lin_vel_tracking", lin_vel_tracking, "exp(-|v_cmd - v|²_xy / 0.15)", "paper", 1.0, 0.0),
+    Row(
+        "lin_vel_tracking_course",
+        lin_vel_tracking_course,
+        "the same; near obstacles a quarter of what v_x is too fast",
+        "ours",
+        0.0,
+        1.5,
+    ),
     Row("ang_vel_tracking", ang_vel_tracking, "exp(-(ω_cmd - ω)²_yaw / 0.15)", "paper", 0.5, 0.5),
     Row(
         "static_stance",
@@ -185,6 +220,16 @@ REWARDS = (
     Row("smoothness", smoothness, "|a_t - 2 a_t-1 + a_t-2|²", "paper", -4e-3, -4e-3),
     Row("stuck", stuck, "1{c_x > 0.2, v_x < 0.1}", "WMP", -1.0, -1.0),
     Row("astray", astray, "1{|heading error| > 1 rad}, on courses", "WMP", -1.0, -1.0),
+    Row("foot_slip_flat", foot_slip_flat, "1{flat} Σ |v_contact|²", "ours", 0.0, -1.0),
+    Row(
+        "foot_swing_flat",
+        foot_swing_flat,
+        "1{flat} Σ max(0, 1 - swing / 0.1) 1{landed}",
+        "ours",
+        0.0,
+        -1.0,
+    ),
+    Row("footfalls_flat", footfalls_flat, "1{flat} Σ 1{landed}", "ours", 0.0, 0.0),
     Row("headway", headway, "d/dt min(max x, ∫ c_x + 0.5), on courses", "ours", 0.0, 2.0),
 )
 

@@ -4,6 +4,7 @@ Nothing here waits for the device. The learning rate is a tensor, adapted where 
 whose loss or gradient is not finite is taken back by the optimiser's own kernel and counted.
 """
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -46,9 +47,11 @@ class PPOCfg:
     calm_std: float | None = None
     """The most the std of actions may be falls from the policy's max_std to this; None: it stays.
     Noise finds the way, but a policy that is to act without it must learn to."""
-    calm_steps: tuple[float, float] = (0.0, 0.0)
-    """From when to when it falls, linearly, in control steps of all worlds together. Late is best:
-    a calm policy hardly finds what is new."""
+    calm: tuple[float, float] = (0.6, 0.85)
+    """From when to when it falls, linearly, as fractions of the steps that the run will have. Late
+    is best: a calm policy hardly finds what is new. A run without an end keeps its noise."""
+    calm_steps: tuple[float, float] | None = None
+    """The same in control steps of all worlds together; takes the place of the fractions."""
     grad_norm: float = 1.0
     """Gradients longer than this are shortened to it."""
     lr: float = 1e-3
@@ -65,19 +68,29 @@ class PPOCfg:
         for name in ("gamma", "lam"):
             if not 0 <= getattr(self, name) <= 1:
                 raise UserError(f"{name}={getattr(self, name)} must lie between 0 and 1")
-        if not 0 <= self.calm_steps[0] <= self.calm_steps[1]:
+        if not 0 <= self.calm[0] <= self.calm[1] <= 1:
+            raise UserError(f"calm={self.calm} must be a first and a later fraction, 0 to 1")
+        if self.calm_steps is not None and not 0 <= self.calm_steps[0] <= self.calm_steps[1]:
             raise UserError(f"calm_steps={self.calm_steps} must be a first and a later step")
         low, high = self.lr_range
         if not 0 < low <= self.lr <= high:
             raise UserError(f"lr={self.lr} must lie in lr_range={self.lr_range}, above 0")
 
-    def ceiling(self, max_std: float, steps: int) -> float:
-        """The most the std may be after so many control steps."""
-        if self.calm_std is None:
+    def calming(self, planned: float | None) -> tuple[float, float]:
+        """The control steps between which the noise falls, in a run of so many in all; None: not
+        known, or without end."""
+        if self.calm_steps is not None:
+            return self.calm_steps
+        first, last = self.calm
+        return (math.inf, math.inf) if planned is None else (first * planned, last * planned)
+
+    def ceiling(self, max_std: float, steps: int, planned: float | None = None) -> float:
+        """The most the std may be after so many control steps of those planned."""
+        first, last = self.calming(planned)
+        if self.calm_std is None or steps < first:
             return max_std
-        first, last = self.calm_steps
-        share = max(0.0, steps - first) / (last - first) if steps < last else 1.0
-        return max_std + share * (self.calm_std - max_std)
+        fraction = (steps - first) / (last - first) if steps < last else 1.0
+        return max_std + fraction * (self.calm_std - max_std)
 
 
 class PPO:

@@ -84,6 +84,8 @@ class Trainer:
         self.generator = torch.Generator(device).manual_seed(cfg.seed + team.rank)
         self.tally, self.stopwatch = Tally(device, team), Stopwatch(device)
         self.iteration = 0
+        self.planned: float | None = None
+        """Control steps that the run will have in all, as far as is known."""
         self.mirrors, self.augments = cfg.symmetry.kind != "none", cfg.symmetry.kind == "augment"
 
         net = None if cfg.model is None else cfg.model.net
@@ -115,7 +117,8 @@ class Trainer:
         """Collect, estimate, update; then, and only then, wait for the device and read figures."""
         watch = self.stopwatch
         watch.start()
-        self.policy.actor.head.limit(self.cfg.ppo.ceiling(self.cfg.policy.max_std, self.steps))
+        ceiling = self.cfg.ppo.ceiling(self.cfg.policy.max_std, self.steps, self.planned)
+        self.policy.actor.head.limit(ceiling)
         with one_thread(self.device.type == "cpu" and self.env.n <= FEW):
             self.collector.collect(self.cfg.ppo.gamma, self.cfg.ppo.lam)
         self.statistics.pool()
@@ -132,7 +135,15 @@ class Trainer:
         if not self.team.alone:
             self._compare()
         figures = self.tally.read()
-        return {"steps": self.steps, **self.env.metrics(self.team), **figures, **watch.read()}
+        env = self.env.metrics(self.team)
+        return {"steps": self.steps, **env, **figures, "ppo/max_std": ceiling, **watch.read()}
+
+    def plan(self, steps: float) -> None:
+        """The run will have so many control steps in all. Once the noise is being brought down the
+        plan stands: what was begun is finished, and a finished robot stays calm."""
+        first, _ = self.cfg.ppo.calming(self.planned)
+        if self.steps <= first:
+            self.planned = steps
 
     @property
     def steps(self) -> int:
@@ -213,7 +224,8 @@ class Trainer:
 
     def numbers(self) -> dict[str, Any]:
         """What is no tensor, as JSON can hold it."""
-        out: dict[str, Any] = {"iteration": self.iteration, "running": self.collector.running}
+        out: dict[str, Any] = {"iteration": self.iteration, "planned": self.planned}
+        out["running"] = self.collector.running
         if (eyes := self.collector.eyes) is not None:
             out |= {LATENT: eyes.two_rate.numbers(), "replay": eyes.replay.numbers()}
         return {**out, "env": self.env.numbers()}
@@ -225,6 +237,7 @@ class Trainer:
         put_back(self._live(), tensors)
         self.generator.set_state(tensors["generator"].cpu())
         self.iteration, self.collector.running = numbers["iteration"], numbers["running"]
+        self.planned = numbers.get("planned")
         if (eyes := self.collector.eyes) is not None:
             for name, rate in eyes.rates.items():
                 rate.restore(under(f"{name}/", tensors), numbers[LATENT])

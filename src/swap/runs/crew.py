@@ -30,6 +30,7 @@ class Order(IntEnum):
     END = 0
     ITERATE = 1
     SAVE = 2
+    PLAN = 3
 
 
 class Crew:
@@ -42,6 +43,11 @@ class Crew:
     def iterate(self) -> Mapping[str, float]:
         self.team.tell(Order.ITERATE)
         return self.trainee.iterate()
+
+    def plan(self, steps: float) -> None:
+        """The run will have so many control steps in all."""
+        self.team.tell(Order.PLAN)
+        self.trainee.plan(self.team.tell(round(steps)))
 
     def state(self) -> tuple[Tensors, Numbers]:
         """All that has to be kept, of everyone."""
@@ -64,6 +70,8 @@ class Crew:
         while (order := self.team.tell()) != Order.END:
             if order == Order.ITERATE:
                 self.trainee.iterate()
+            elif order == Order.PLAN:
+                self.trainee.plan(self.team.tell())
             else:
                 self.team.gather(self._own())
 

@@ -1,4 +1,5 @@
-"""Time of a run: iterations and steps in; speed, share done, time left and when to stop, out."""
+"""Time of a run: iterations and steps in; speed, share done, time left, the number of steps the run
+will have, and when to stop, out."""
 
 import time
 from collections import deque
@@ -8,24 +9,35 @@ RECENT = 30
 """Iterations over which speed is measured: the first ones compile and would spoil a mean."""
 
 
+FORECAST_EVERY_S = 60.0
+"""How often the steps to come are estimated anew, if minutes are the goal; the first time after as
+long as this, or a quarter of a shorter run: by then all is compiled."""
+
+
 class Pace:
-    """Wall time over all sittings of a run; its goals are minutes, iterations, both or none."""
+    """Wall time over all sittings of a run; its goals are minutes, iterations, control steps, any
+    of them or none."""
 
     def __init__(
         self,
         minutes: float | None,
         iterations: int | None,
+        steps: float | None = None,
         *,
         spent_s: float = 0.0,
         iteration: int = 0,
+        done_steps: float = 0.0,
         started_s: float | None = None,
         now: Callable[[], float] = time.monotonic,
     ) -> None:
         self.goal_s = None if minutes is None else 60.0 * minutes
         self.goal_iterations, self.iteration, self.now = iterations, iteration, now
+        self.goal_steps, self.steps = steps, done_steps
         self.start_s = (now() if started_s is None else started_s) - spent_s
         self.save_s = 0.0
         self.ticks: deque[tuple[float, float]] = deque(maxlen=RECENT + 1)
+        wait_s = FORECAST_EVERY_S if self.goal_s is None else min(FORECAST_EVERY_S, self.goal_s / 4)
+        self.forecast_s = self.elapsed_s + wait_s
 
     @property
     def elapsed_s(self) -> float:
@@ -34,11 +46,25 @@ class Pace:
 
     def tick(self, iteration: int, steps: float) -> None:
         """An iteration is done; `steps` counts from the beginning of the run."""
-        self.iteration = iteration
+        self.iteration, self.steps = iteration, steps
         self.ticks.append((self.elapsed_s, steps))
 
     def saved(self, took_s: float) -> None:
         self.save_s = max(self.save_s, took_s)
+
+    def forecast(self) -> float | None:
+        """Control steps that the run will have in all; None where that cannot be told, or was told
+        less than a minute ago."""
+        known = [] if self.goal_steps is None else [self.goal_steps]
+        if self.goal_iterations is not None and self.steps:
+            known.append(self.steps / self.iteration * self.goal_iterations)
+        if self.goal_s is not None:
+            if self.elapsed_s < self.forecast_s or not self.steps_per_s:
+                return None
+            self.forecast_s = self.elapsed_s + FORECAST_EVERY_S
+            left_s = max(0.0, self.goal_s - self.elapsed_s)
+            known.append(self.steps + left_s * self.steps_per_s)
+        return min(known) if known else None
 
     @property
     def iteration_s(self) -> float:
@@ -58,6 +84,8 @@ class Pace:
         """Whether one more iteration and the last save would go beyond a goal."""
         if self.goal_iterations is not None and self.iteration >= self.goal_iterations:
             return True
+        if self.goal_steps is not None and self.steps >= self.goal_steps:
+            return True
         # Some slack: the next iteration may be a slow one, the last save may meet a busy disk.
         needed = 1.2 * self.iteration_s + 2.0 * self.save_s
         return self.goal_s is not None and self.elapsed_s + needed > self.goal_s
@@ -70,6 +98,8 @@ class Pace:
             shares.append(self.elapsed_s / max(self.goal_s, 1e-9))
         if self.goal_iterations is not None:
             shares.append(self.iteration / max(self.goal_iterations, 1))
+        if self.goal_steps is not None:
+            shares.append(self.steps / max(self.goal_steps, 1))
         return min(max(shares), 1.0) if shares else None
 
     @property
@@ -80,4 +110,6 @@ class Pace:
             left.append(self.goal_s - self.elapsed_s)
         if self.goal_iterations is not None and self.iteration_s > 0:
             left.append((self.goal_iterations - self.iteration) * self.iteration_s)
+        if self.goal_steps is not None and self.steps_per_s > 0:
+            left.append((self.goal_steps - self.steps) / self.steps_per_s)
         return max(min(left), 0.0) if left else None

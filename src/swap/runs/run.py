@@ -36,6 +36,8 @@ class RunCfg:
     limit."""
     iterations: int | None = None
     """Iterations; with --resume: so many more."""
+    steps: float | None = None
+    """Control steps of all worlds together; with --resume: so many more."""
     save_minutes: float = 2.0
     """Minutes between checkpoints."""
     keep: int = 3
@@ -49,7 +51,7 @@ class RunCfg:
     guard: GuardCfg = field(default_factory=GuardCfg)
 
     def __post_init__(self) -> None:
-        for name in ("minutes", "save_minutes", "milestone_minutes", "shard_mib"):
+        for name in ("minutes", "steps", "save_minutes", "milestone_minutes", "shard_mib"):
             value = getattr(self, name)
             if value is not None and not (value >= 0 and math.isfinite(value)):
                 raise UserError(f"{name}={value} must be 0 or more")
@@ -97,12 +99,14 @@ def train(
     with locked(folder), board, Interrupt(board) as interrupt:
         if resume is None and checkpoint.numbered(folder / checkpoint.FOLDER):
             raise UserError(f"'{folder}' already holds a run; resume it, or name another folder")
-        iteration, spent_s = restore(crew, resume) if resume else (0, 0.0)
+        iteration, spent_s, steps = restore(crew, resume) if resume else (0, 0.0, 0.0)
         pace = Pace(
             cfg.minutes,
             cfg.iterations,
+            cfg.steps,
             spent_s=spent_s,
             iteration=iteration,
+            done_steps=steps,
             started_s=started_s,
         )
         keeper = Keeper(crew, folder, cfg, config or {}, pace, board.say)
@@ -114,7 +118,11 @@ def train(
         metrics: Mapping[str, float] = {}
         fault: str | None = None
         with Metrics(folder, iteration, board.say, tensorboard=cfg.tensorboard) as log:
+            planned: float | None = None
             while not (pace.over or interrupt.asked or fault):
+                if (total := pace.forecast()) is not None and total != planned:
+                    planned = total
+                    crew.plan(total)
                 metrics = crew.iterate()
                 iteration += 1
                 pace.tick(iteration, metrics.get("steps", 0.0))
@@ -136,13 +144,14 @@ def train(
 def assist(crew: Crew, resume: Checkpoint | None) -> Outcome:
     """A process that does not lead: it iterates as often as it is told to, and says nothing."""
     with Interrupt(Deaf()):  # torchrun tells everyone of a Ctrl-C; what to do is for the leader
-        iteration, spent_s = restore(crew, resume) if resume else (0, 0.0)
+        iteration, spent_s, _ = restore(crew, resume) if resume else (0, 0.0, 0.0)
         crew.obey()
     return Outcome(iteration, spent_s, {}, None, False, None)
 
 
-def restore(crew: Crew, resume: Checkpoint) -> tuple[int, float]:
-    """Trainee and chance as they were; gives the iteration and the seconds spent so far."""
+def restore(crew: Crew, resume: Checkpoint) -> tuple[int, float, float]:
+    """Trainee and chance as they were; gives the iteration, and the seconds and control steps spent
+    so far."""
     numbers = {key: value for key, value in resume.numbers.items() if key != RUN}
     crew.check(numbers)
     try:
@@ -153,7 +162,8 @@ def restore(crew: Crew, resume: Checkpoint) -> tuple[int, float]:
         raise UserError(
             f"checkpoint {resume.path.name} does not fit this config: {told}"
         ) from error
-    return resume.iteration, resume.numbers[RUN]["elapsed_s"]
+    spent = resume.numbers[RUN]
+    return resume.iteration, spent["elapsed_s"], spent.get("steps", 0.0)
 
 
 class Keeper:
@@ -188,7 +198,7 @@ class Keeper:
         tensors, numbers = self.crew.state()
         if not self._sound(tensors):
             return
-        numbers = {**numbers, RUN: {"elapsed_s": began}}
+        numbers = {**numbers, RUN: {"elapsed_s": began, "steps": self.pace.steps}}
         every = self.cfg.milestone_minutes
         milestone = every is not None and began - self.milestone_s >= 60.0 * every
         try:

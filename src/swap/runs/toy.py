@@ -60,6 +60,9 @@ class Toy:
         self.net = nn.Sequential(*layers).to(device)
         self.optimiser = torch.optim.Adam(self.net.parameters(), lr=cfg.fit.lr, betas=cfg.fit.betas)
 
+    def plan(self, steps: float) -> None:
+        self.planned = steps
+
     def iterate(self) -> dict[str, float]:
         self.count += 1
         x = torch.randn(self.cfg.fit.batch, 1).to(self.device)

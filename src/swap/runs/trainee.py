@@ -18,6 +18,10 @@ class Trainee(Protocol):
     def iterate(self) -> Mapping[str, float]:
         """One training iteration; its metrics."""
 
+    def plan(self, steps: float) -> None:
+        """The run will have so many control steps in all, by its goals and its speed so far; told
+        again when that changes. Schedules follow it."""
+
     def tensors(self) -> dict[str, Tensor]:
         """Weights, optimiser, normalisers, curriculum, generators: all that changes."""
 
