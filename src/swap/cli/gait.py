@@ -52,12 +52,12 @@ def run(args: Args) -> int:
     rows += references(load(robot.cfg.env.robot), args.speeds, feet=args.feet)
     title = f"{robot.name}, iteration {robot.iteration}: gait on flat ground"
     notes = [
-        "cadence: touchdowns of a foot a second. clearance: of its underside in a swing. slip: of "
-        "the point that touches the ground. duty: share of time in contact.",
-        "asymmetry: of left and right in cadence, clearance or duty. fallen: share that ended "
-        "before the time.",
-        "reference gaits are as planned: the foot's centre rests where it stands, so a foot that "
-        "turns with its shank slips; legs weigh nothing.",
+        "cadence: touchdowns of a foot a second. clearance: how high its underside gets above the "
+        "ground in a swing. duty: share of time in contact.",
+        "slip: speed of the point that touches the ground. asymmetry: of left and right in "
+        "cadence, clearance or duty, the largest. fallen: share that ended early.",
+        "reference gaits are as planned, with legs that weigh nothing. They hold the centre of a "
+        "standing foot: as the shank turns, the foot slips.",
     ]
     facts = {"robots": args.robots, "seconds": args.seconds, "seed": args.seed}
     show(Report(title, rows, notes, facts), args.json)

@@ -31,7 +31,8 @@ class Feet:
     cadence_hz: Tensor
     """Touchdowns a second."""
     clearance_m: Tensor
-    """The highest point of the foot's underside above the ground, mean over whole swings."""
+    """The highest point of the foot's underside above z = 0, mean over whole swings. Contacts are
+    soft: a standing foot is some millimetres below that."""
     slip_mps: Tensor
     """Horizontal speed of the point of the foot that touches the ground, mean over the time in
     contact without the control steps in which the foot lands or lifts."""
@@ -52,7 +53,7 @@ class Feet:
             for name in ("cadence_hz", "clearance_m", "duty")
             if ours[name] + theirs[name] > 0  # not so for NaN, nor for feet that never step
         ]
-        return max(shares, default=float("nan"))
+        return round(max(shares, default=float("nan")), 6)
 
 
 def footfalls(record: Record, radius: Tensor) -> Feet:

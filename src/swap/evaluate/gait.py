@@ -123,7 +123,8 @@ def references(robot: Robot, speeds_mps: Sequence[float], *, feet: bool = False)
         ahead = straight(robot, name)
         gaps = [[abs(clip.command.forward_mps - v) for clip in ahead] for v in speeds_mps]
         for k in sorted({gap.index(min(gap)) for gap in gaps if gap}):
-            told = {"gait": f"reference {name}", "command_mps": ahead[k].command.forward_mps}
+            speed = float(ahead[k].command.forward_mps)
+            told = {"gait": f"reference {name}", "command_mps": speed}
             mass = torch.tensor([robot.mass])
             out += rows(robot, record_of(robot, ahead[k]), mass, told, {}, feet=feet)
     return out
