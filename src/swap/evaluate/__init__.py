@@ -1,6 +1,7 @@
 """What the system is worth, measured: the simulator's mirror and speed, a trained robot's success,
-its mirror, and what it imagines.
+its gait, its mirror, and what it imagines.
 
 Read in this order: scenes -> mirror_audit -> parity_audit -> rivals -> sim_bench; train_bench;
-trained -> wilson -> success -> imagination -> pairs -> model_audit -> curves -> figures
+trained -> wilson -> success -> footfalls -> gait -> imagination -> pairs -> model_audit
+-> curves -> figures
 """

@@ -1,0 +1,45 @@
+"""`swap gait` as a user meets it."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from swap.cli.main import dispatch
+from swap.errors import UserError
+
+TEACHER = Path(__file__).parents[2] / "models" / "teacher.safetensors"
+
+
+def test_it_shows_the_robot_then_the_reference_gaits(capsys, tmp_path):
+    file = tmp_path / "gait.json"
+    words = ["gait", str(TEACHER), "--speeds", "0.5", "1", "--robots", "2", "--seconds", "2.5"]
+    assert dispatch([*words, "--json", str(file)]) == 0
+    shown, written = capsys.readouterr().out, json.loads(file.read_text())
+    rows = written["rows"]
+    assert [(row["gait"], row["command_mps"]) for row in rows[:2]] == [
+        ("teacher", 0.5),
+        ("teacher", 1.0),
+    ]
+    assert {row["gait"] for row in rows[2:]} == {
+        f"reference {x}" for x in ("walk", "trot", "bound")
+    }
+    columns = list(rows[0])
+    assert columns[2:] == [
+        *("speed_mps", "cadence_hz", "clearance_m", "slip_mps", "duty"),
+        *("asymmetry", "power_w", "cost_of_transport", "fallen"),
+    ]
+    assert all(list(row) == columns[:-1] for row in rows[2:])  # a plan does not fall
+    assert all(name in shown for name in (*columns, "teacher", "reference trot"))
+    assert written["facts"] == {"robots": 2, "seconds": 2.5, "seed": 1}
+
+
+def test_mistakes_are_one_line(tmp_path):
+    with pytest.raises(UserError, match=r"no checkpoint in .*; name the folder of a run"):
+        dispatch(["gait", str(tmp_path)])
+    with pytest.raises(UserError, match="--robots 0 measures nothing; use 1 or more"):
+        dispatch(["gait", str(TEACHER), "--robots", "0"])
+    with pytest.raises(UserError, match="unknown device 'tpu'"):
+        dispatch(["gait", str(TEACHER), "--device", "tpu"])
+    with pytest.raises(UserError, match="cannot write"):
+        dispatch(["gait", str(TEACHER), "--json", "/no/such/folder/x.json"])
