@@ -26,6 +26,7 @@ def frame(n: int = 1, **values) -> Frame:
         flat=torch.ones(n, dtype=torch.bool),
         clear=torch.ones(n, dtype=torch.bool),
         course=torch.ones(n, dtype=torch.bool),
+        progress=torch.ones(n),
         joint_pos=torch.zeros(joints),
         joint_vel=torch.zeros(joints),
         joint_acc=torch.zeros(joints),

@@ -34,8 +34,10 @@ def pace(w):
             if height > 0:
                 on[:, leg] = 0
         here = replace(state, leg_pos=legs, force=on)
-        asked, level = torch.zeros(1, 3), torch.tensor([True])
-        return env.memory.frame(here, env.heights, env.goals, asked, torch.zeros(1), level)
+        asked, course = torch.zeros(1, 3), torch.tensor([True])
+        return env.memory.frame(
+            here, env.heights, env.goals, asked, torch.zeros(1), course, torch.ones(1)
+        )
 
     go()
     go()
@@ -83,9 +85,7 @@ def test_low_obstacles_are_not_flat_ground(w):
         pos[:, 0] = env.goals.x
         env.heights.measure(env.engine.boxes, replace(state, base_pos=pos))
         here = replace(state, base_pos=pos)
-        free = torch.zeros(env.n, dtype=torch.bool)
-        f = env.memory.frame(
-            here, env.heights, env.goals, torch.zeros(env.n, 3), torch.zeros(env.n), ~free
-        )
+        asked, zero = torch.zeros(env.n, 3), torch.zeros(env.n)
+        f = env.memory.frame(here, env.heights, env.goals, asked, zero, zero == 0, zero)
         assert not f.flat.any(), family
         assert not f.clear.any()

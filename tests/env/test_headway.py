@@ -27,7 +27,13 @@ def walk(w):
             here = replace(state, base_pos=pos)
             asked = torch.tensor([[command, 0.0, 0.0]])
             f = memory.frame(
-                here, env.heights, env.goals, asked, torch.zeros(1), torch.tensor([course])
+                here,
+                env.heights,
+                env.goals,
+                asked,
+                torch.zeros(1),
+                torch.tensor([course]),
+                torch.ones(1),
             )
             total += float(f.headway_mps) * CONTROL_DT
             out.append(total)

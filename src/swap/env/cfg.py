@@ -29,7 +29,7 @@ class CommandCfg:
     """What the robot is asked to do. On a course: ahead, along the lane. On part of the flat
     worlds, the free ones: any direction, or to stand."""
 
-    forward_low_mps: float = 0.5
+    forward_low_mps: float = 0.35
     """The slowest command on a course."""
     forward_high_mps: Range = (2.0, 3.0)
     """The fastest: the first value at the lowest frontier, the second at the top of the range."""
@@ -202,8 +202,9 @@ class EnvCfg:
     plays all levels alike: less than 1 buys reliability with reach."""
     variants: int = 4
     """Random courses of each family and level."""
-    mirror_half: bool = False
-    """Every second variant is mirrored: tilted courses then come high on either side."""
+    mirror_half: bool = True
+    """Every second variant is mirrored: courses with a high side come high on either. False is for
+    studies of what a robot makes of the side that it has never seen."""
     action_clip: float = 6.0
     """Actions are clipped to this before anything reads them."""
     camera: bool = False

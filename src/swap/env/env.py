@@ -240,6 +240,7 @@ class ParkourEnv:
             self.commands.value,
             self.commands.heading_rad,
             ~self.commands.free,
+            self.curriculum.progress,
         )
 
     def _judge(self, frame: Frame) -> Verdict:

@@ -44,6 +44,7 @@ class Frame:
     flat: Tensor  # [N] bool: the ground all around is flat
     clear: Tensor  # [N] bool: it is flat as far as the body's map reaches ahead, too
     course: Tensor  # [N] bool: the world has a goal; not so with free commands
+    progress: Tensor  # [N] in [0, 1]: how far the world's frontier has come
     joint_pos: Tensor  # [N, 12] from the default pose, rad
     joint_vel: Tensor  # [N, 12] rad/s
     joint_acc: Tensor  # [N, 12] rad/s^2
@@ -149,6 +150,7 @@ class Memory:
         command: Tensor,
         heading_to_hold: Tensor,
         course: Tensor,
+        progress: Tensor,
     ) -> Frame:
         """One control step has passed."""
         heading = heading_of(state.base_quat)
@@ -207,6 +209,7 @@ class Memory:
             flat=flat,
             clear=flat & ahead_flat,
             course=course,
+            progress=progress,
             joint_pos=joint_pos,
             joint_vel=state.joint_vel,
             joint_acc=joint_acc,
