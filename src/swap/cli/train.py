@@ -42,8 +42,8 @@ class Args:
     resume: Path | None = None
     """Go on with the run in this folder; without a folder, with the newest one in out/train."""
     begin: Annotated[Path | None, tyro.conf.arg(name="from")] = None
-    """Start a new run from the robot in this run folder or file of swap keep, with its preset and
-    options where no others are given: networks, optimisers and curriculum, where they were kept."""
+    """Start a new run from the robot in this run folder or file of swap keep, or from a model by
+    name, with its preset and options where no others are given."""
     device: str = "auto"
     """cpu, cuda, or auto."""
 
@@ -223,7 +223,13 @@ def suited(options: list[str]) -> list[str]:
     import torch
 
     name = "swap" if torch.cuda.is_available() else "tiny"
-    return [name if word == "auto" else word.replace("=auto", f"={name}") for word in options]
+    out = list(options)
+    for i, word in enumerate(options):  # a device may be auto, too
+        if word == "--preset=auto":
+            out[i] = f"--preset={name}"
+        elif word == "auto" and i and options[i - 1] == "--preset":
+            out[i] = name
+    return out
 
 
 def name_resumed(options: list[str]) -> list[str]:
