@@ -19,7 +19,7 @@ class Args:
     """
 
     run: tyro.conf.Positional[Path]
-    """Folder of a swap train run, or a file that this made, to give it figures."""
+    """Folder of a swap train run, or a file that this made, or its name, to give it figures."""
     out: Path
     """File to write, ending in .safetensors."""
     optimiser: bool = False

@@ -58,7 +58,7 @@ class Trained(SavedModel):
 
 
 def trained(path: Path) -> Trained:
-    """From the folder of a run, its newest sound checkpoint; or a kept file."""
+    """From the folder of a run, its newest sound checkpoint; from a kept file; or by its name."""
     return _able(read_model(path))
 
 

@@ -4,6 +4,7 @@ A kept file names its tensors as a checkpoint does: networks, and optimisers if 
 The curriculum is in it as `curriculum/FAMILY`: the frontiers of all worlds of that family, sorted.
 """
 
+import sysconfig
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,7 +17,7 @@ from swap.env.frontiers import by_family
 from swap.errors import UserError
 from swap.kept import under
 from swap.learn.trainer import NETWORKS, OPTIMISERS
-from swap.runs.checkpoint import Checkpoint, Say, load
+from swap.runs.checkpoint import FOLDER, Checkpoint, Say, is_checkpoint, load
 from swap.runs.config import from_json, to_json
 from swap.runs.crew import CREW, OTHERS
 from swap.runs.parkour import ParkourCfg
@@ -45,8 +46,34 @@ class SavedModel:
         return under(CURRICULUM, self.tensors)
 
 
+def model_folders() -> tuple[Path, ...]:
+    """Where models have names: here, in the source tree, and where a wheel puts them."""
+    installed = Path(sysconfig.get_path("data")) / "share" / "swap" / "models"
+    return Path("models"), Path(__file__).parents[3] / "models", installed
+
+
+def find_model(path: Path) -> Path:
+    """The same path; a bare name of nothing that is here is that of a kept model."""
+    here = path.is_file() or (path / FOLDER).is_dir() or is_checkpoint(path)
+    if here or len(path.parts) != 1:
+        return path
+    folders = model_folders()
+    for folder in folders:
+        file = folder / f"{path.name.removesuffix(ENDING)}{ENDING}"
+        if file.is_file():
+            return file
+    if path.exists():
+        return path
+    known = sorted({file.stem for folder in folders for file in folder.glob(f"*{ENDING}")})
+    raise UserError(
+        f"no run or model '{path}'; name a run's folder, a file of swap keep, or a known model: "
+        f"{', '.join(known) or 'none'}"
+    )
+
+
 def read_model(path: Path, say: Say = print) -> SavedModel:
-    """From the folder of a run, its newest sound checkpoint; or a kept file."""
+    """From the folder of a run, its newest sound checkpoint; from a kept file; or by its name."""
+    path = find_model(path)
     if path.suffix == ENDING:
         tensors, card = load_weights(path)
         return model_of(path, card, card["iteration"], tensors)
