@@ -23,8 +23,7 @@ class Args:
     out: Path
     """File to write, ending in .safetensors."""
     optimiser: bool = False
-    """Also the optimisers' moments and rates, for a run that will go on elsewhere: three times as
-    large."""
+    """Also the optimisers, for a run that will go on elsewhere: a file three times as large."""
     figures: Path | None = None
     """A file of swap eval --json: what was measured goes into the card."""
 
