@@ -54,6 +54,19 @@ def test_a_run_of_two_processes(tmp_path, capsys):
     assert "flat" in capsys.readouterr().out
 
 
+def test_two_processes_from_a_run_of_one(tmp_path):
+    """What the normalisers have seen before is counted once, not once for each process."""
+    one, two = tmp_path / "one", tmp_path / "two"
+    assert cli.dispatch([*SMALL, "--iterations", "4", "--out", str(one)]) == 0
+    words = ("--iterations", 1, "--device", "cpu", "--no-tensorboard", "--out", two)
+    done = torchrun("train", "--from", one, *words)
+    assert done.returncode == 0, done.stderr
+    assert f"tiny on cpu and 1 more: from {one} (iteration 4), seed 0, into {two}" in done.stdout
+    assert [row["guard/apart"] for row in read_metrics(two)] == [0]
+    counts = [float(load(run).tensors["policy/actor.reader.norm.count"]) for run in (one, two)]
+    assert counts[0] < counts[1] <= 1.25 * counts[0] + 8  # one iteration after four
+
+
 @pytest.mark.parametrize("rank", ["0", "1"])
 def test_a_mistake_is_told_by_the_leader_first(rank, monkeypatch):
     """Whose exit ends the others before they tell it, too."""

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from swap.cli import main as cli
-from swap.cli.train import parse
+from swap.cli.train import parse, suited
 from swap.errors import UserError
 from swap.runs import PRESETS, load, read_metrics, register
 from swap.runs.presets import find, listed
@@ -53,6 +53,28 @@ def wait_for(run: Path, iterations: int) -> None:
 def test_a_preset_knows_how_long_it_takes_until_it_is_told(goal, minutes, iterations):
     run = parse(["--preset", "tiny", "--device", "cpu", *goal]).cfg.run
     assert (run.minutes, run.iterations) == (minutes, iterations)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["--preset", "auto", "--device", "auto"],
+        ["--device", "auto", "--preset", "auto"],
+        ["--device=auto", "--preset=auto"],
+        ["--preset=auto", "--device", "auto", "--engine", "auto"],
+    ],
+)
+@pytest.mark.parametrize(("gpu", "name"), [(False, "tiny"), (True, "swap")])
+def test_auto_is_what_suits_the_machine_for_the_preset_alone(words, gpu, name, monkeypatch):
+    monkeypatch.setattr("torch.cuda.is_available", lambda: gpu)
+    changed = {"auto": name, "--preset=auto": f"--preset={name}"}
+    told = suited(words)
+    at = next(i for i, word in enumerate(words) if word.startswith("--preset"))
+    at += words[at] == "--preset"
+    assert told == [changed[w] if i == at else w for i, w in enumerate(words)]
+    monkeypatch.setattr("torch.cuda.is_available", lambda: False)
+    plan = parse(words)
+    assert (plan.preset, plan.device) == ("tiny", "cpu")
 
 
 def test_a_run_and_its_resumptions(tmp_path, capsys, monkeypatch):

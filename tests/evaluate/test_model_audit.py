@@ -12,6 +12,7 @@ from swap.evaluate import trained as room
 from swap.evaluate.model_audit import LIMIT_M, ModelAudit
 from swap.evaluate.trained import Trained
 from swap.kept import named
+from swap.runs.models import keep
 from swap.world_model.encoder import Encoder
 
 DEVICES = ["cpu", "cuda"] if torch.cuda.is_available() else ["cpu"]
@@ -127,7 +128,7 @@ def test_check_model_tells_what_is_not_claimed_and_what_was_not_kept(
     kept, robot = tmp_path / "robot.safetensors", tiny_swap.robot()
     env = robot.cfg.make_env("cpu")
     nets = named(**{k: p.state_dict() for k, p in robot.networks_for(env)._asdict().items()})
-    room.keep(Trained("swap", 7, robot.cfg, nets), kept, {})
+    keep(Trained("swap", 7, robot.cfg, nets), kept, {})
     assert cli.dispatch([*tiny[:2], str(kept), *tiny[2:]]) == 0
     said = capsys.readouterr().out
     assert "swap, iteration 7" in said

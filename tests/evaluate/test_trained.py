@@ -11,9 +11,10 @@ import tiny_swap
 from swap.cli import main as cli
 from swap.env import ParkourEnv
 from swap.errors import UserError
-from swap.evaluate.trained import keep, trained
+from swap.evaluate.trained import trained
 from swap.kept import under
 from swap.runs import load
+from swap.runs.models import keep
 
 TEACHER = Path(__file__).parents[2] / "models" / "teacher.safetensors"
 
@@ -30,7 +31,7 @@ def kept(folder, tmp_path_factory):
     return file
 
 
-def test_all_that_acts_is_there_and_nothing_else_is_kept(folder, kept):
+def test_networks_and_curriculum_are_there_and_nothing_else_is_kept(folder, kept):
     saved, run, file = load(folder).tensors, trained(folder), trained(kept)
     env = ParkourEnv(run.cfg.env, 2)
     for robot in (run, file):
@@ -41,11 +42,16 @@ def test_all_that_acts_is_there_and_nothing_else_is_kept(folder, kept):
                 assert torch.equal(x, saved[prefix + name]), name
             assert not any(p.requires_grad for p in part.parameters())
     names = safetensors.torch.load_file(kept).keys()
-    assert {name.split("/")[0] for name in names} == {"policy", "model"}
+    assert {name.split("/")[0] for name in names} == {"policy", "model", "amp", "curriculum"}
+    assert {name for name in names if name.startswith("curriculum/")} == {
+        f"curriculum/{family}" for family, _ in run.cfg.env.families
+    }
     assert file.cfg == run.cfg
-    judge = run.discriminator_for(env)
-    assert torch.equal(judge.reader.norm.mean, saved["amp/net/reader.norm.mean"])
-    assert file.discriminator_for(env) is None  # it takes no judge to act
+    judges = [robot.discriminator_for(env).state_dict() for robot in (run, file)]
+    for judge in judges:
+        assert judge.keys() == under("amp/net/", saved).keys()
+        assert all(torch.equal(x, saved[f"amp/net/{name}"]) for name, x in judge.items())
+    assert not any(name.startswith(("amp/ring", "amp/adam")) for name in names)
 
 
 def test_first_weights_are_those_a_run_begins_with(folder):

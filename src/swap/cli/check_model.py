@@ -29,7 +29,8 @@ class Args:
     """
 
     run: tyro.conf.Positional[Path | None] = None
-    """Folder of a swap train run, or a file that swap keep made; without it, first weights."""
+    """Folder of a swap train run, a file that swap keep made, or a model by name; without it, first
+    weights."""
     preset: str = "swap"
     """The preset whose first weights are checked where no run is named."""
     family: tuple[str, ...] = ()

@@ -15,7 +15,7 @@ class Args:
     """Measure a trained robot: success by family and size, with 95 % intervals (Wilson)."""
 
     run: tyro.conf.Positional[Path]
-    """Folder of a swap train run, or a file that swap keep made."""
+    """Folder of a swap train run, a file that swap keep made, or a model by name: swap."""
     family: tuple[str, ...] = ()
     """Families to measure; by default those it was trained on."""
     points: int = 8
@@ -86,6 +86,9 @@ def run(args: Args) -> int:
 
 
 def picture(args: Args) -> Path | None:
-    if args.plot is not None or not args.run.is_dir():
+    from swap.runs.models import find_model
+
+    path = find_model(args.run)
+    if args.plot is not None or not path.is_dir():
         return args.plot
-    return (args.json or args.run / "eval.json").with_suffix(".png")
+    return (args.json or path / "eval.json").with_suffix(".png")

@@ -13,20 +13,23 @@ from swap.errors import UserError
 class Args:
     """Write the newest networks of a run as NAME.safetensors, with its card NAME.json beside it.
 
-    All that it takes to act: the policy and its world model. Not the optimisers, the replay and the
-    judge of style, which it takes to go on training.
+    All that it takes to act, the policy and its world model, and what a new run can begin with
+    (swap train --from): the judge of style and the curriculum. Not the worlds and the replay, with
+    which alone a run goes on as if it had never stopped (swap train --resume).
     """
 
     run: tyro.conf.Positional[Path]
-    """Folder of a swap train run, or a file that this made, to give it figures."""
+    """Folder of a swap train run, or a file that this made, or its name, to give it figures."""
     out: Path
     """File to write, ending in .safetensors."""
+    optimiser: bool = False
+    """Also the optimisers, for a run that will go on elsewhere: a file three times as large."""
     figures: Path | None = None
     """A file of swap eval --json: what was measured goes into the card."""
 
 
 def run(args: Args) -> int:
-    from swap.evaluate.trained import keep, trained
+    from swap.runs.models import keep, read_model
 
     figures = {}
     if args.figures is not None:
@@ -34,7 +37,7 @@ def run(args: Args) -> int:
             figures = json.loads(args.figures.read_text())
         except (OSError, ValueError) as error:
             raise UserError(f"cannot read '{args.figures}' ({error}); name a --json file") from None
-    keep(trained(args.run), args.out, figures)
+    keep(read_model(args.run), args.out, figures, optimiser=args.optimiser)
     size = f"{args.out.stat().st_size / 2**20:.1f} MiB"
     print(f"kept {args.out} ({size}) and {args.out.with_suffix('.json')}")
     return 0

@@ -15,7 +15,7 @@ class Args:
     """Film one attempt of a trained robot, with its depth image and command in the picture."""
 
     run: tyro.conf.Positional[Path]
-    """Folder of a swap train run, or a file that swap keep made."""
+    """Folder of a swap train run, a file that swap keep made, or a model by name: swap."""
     family: str = "box"
     """The obstacle; swap courses lists them."""
     size: float | None = None

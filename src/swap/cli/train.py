@@ -1,4 +1,5 @@
-"""`swap train`: a preset with its options, or a run to go on with, in; a trained run folder out."""
+"""`swap train`: a preset with its options, a robot to begin with, or a run to go on with, in; a
+trained run folder out."""
 
 import contextlib
 import dataclasses
@@ -18,7 +19,9 @@ from swap.runs import Checkpoint, TrainCfg, from_json, load, seed_everything, to
 from swap.runs.checkpoint import FOLDER, LATEST, numbered
 from swap.runs.config import changes
 from swap.runs.console import clock, short
+from swap.runs.models import SavedModel, read_model
 from swap.runs.presets import find, listed
+from swap.runs.start import config_from, start_from
 from swap.team import LostError, Team, joined, launched, own
 
 N = TypeVar("N", int, float)
@@ -40,6 +43,9 @@ class Args:
     """Folder of the run; by default a new one in out/train."""
     resume: Path | None = None
     """Go on with the run in this folder; without a folder, with the newest one in out/train."""
+    begin: Annotated[Path | None, tyro.conf.arg(name="from")] = None
+    """Start a new run from the robot in this run folder or file of swap keep, or from a model by
+    name, with its preset and options where no others are given."""
     device: str = "auto"
     """cpu, cuda, or auto."""
 
@@ -54,6 +60,10 @@ class Plan:
     device: str
     started_s: float
     resume: Checkpoint | None
+    model: SavedModel | None = None
+    """What a new run begins with."""
+    origin: str | None = None
+    """Where that is or was, as it was given."""
 
 
 @contextlib.contextmanager
@@ -74,12 +84,20 @@ def parse(options: list[str]) -> Plan:
     started_s = time.monotonic()
     options = name_resumed(suited(options))
     resumed, name = given(options, "--resume"), given(options, "--preset")
+    origin = given(options, "--from")
+    if resumed and origin:
+        raise UserError("--from starts a new run, --resume goes on with one; give only one")
     checkpoint = load(Path(resumed), say) if resumed else None
+    model = read_model(Path(origin), say) if origin else None
+    own_config = model is not None and name is None
     if checkpoint:
         name, stored = remembered(checkpoint, name)
         default = aimless(stored)
     else:
-        default = find(name) if name else TrainCfg()
+        if model:
+            name, default = config_from(model, name)
+        else:
+            default = find(name) if name else TrainCfg()
         if any(given(options, goal) is not None for goal in ("--iterations", "--steps")):
             default = aimless(default)  # a goal that is given takes the place of the preset's
     about = f"{Args.__doc__} On several GPUs: torchrun --nproc-per-node 4 -m swap train ..."
@@ -96,17 +114,24 @@ def parse(options: list[str]) -> Plan:
                 f"'{folder}' already holds a run; go on with it by --resume {folder}, "
                 "or give another --out"
             )
-        return Plan(name, args.cfg, folder, device, started_s, None)
+        if own_config:
+            tell_changes(dataclasses.replace(default, run=args.cfg.run), args.cfg)
+        return Plan(name, args.cfg, folder, device, started_s, None, model, origin)
     folder = checkpoint.path.parent.parent
     if args.out is not None and args.out.resolve() != folder.resolve():
         raise UserError("a resumed run goes on in its own folder; leave --out away")
     if args.cfg.seed != stored.seed:
         raise UserError(f"a resumed run keeps its seed, {stored.seed}; leave --seed away")
-    for line in changes(to_json(default), to_json(args.cfg)):
+    tell_changes(default, args.cfg)
+    cfg = extended(args.cfg, stored, checkpoint)
+    origin = checkpoint.config.get("from")
+    return Plan(name, cfg, folder, device, started_s, checkpoint, None, origin)
+
+
+def tell_changes(old: TrainCfg, new: TrainCfg) -> None:
+    for line in changes(to_json(old), to_json(new)):
         if line.split()[0] not in ("run.minutes", "run.iterations", "run.steps"):
             say(f"changed: {line}")
-    cfg = extended(args.cfg, stored, checkpoint)
-    return Plan(name, cfg, folder, device, started_s, checkpoint)
 
 
 def aimless(cfg: TrainCfg) -> TrainCfg:
@@ -128,13 +153,19 @@ def run(plan: Plan) -> int:
 def work(plan: Plan, team: Team) -> int:
     seed_everything(plan.cfg.seed + team.rank)
     at = f"from iteration {plan.resume.iteration}, " if plan.resume else ""
+    if plan.model:
+        at = f"from {plan.origin} (iteration {plan.model.iteration}), "
     place = plan.device if team.alone else f"{plan.device} and {team.size - 1} more"
     say(f"{plan.preset} on {place}: {at}seed {plan.cfg.seed}, into {plan.folder}")
+    trainee = plan.cfg.build(plan.device, team)
+    if plan.model and (anew := start_from(plan.model, trainee, plan.cfg)):
+        say(f"not kept in {plan.origin}, begins anew: {', '.join(anew)}")
+    record = {"from": plan.origin} if plan.origin else {}
     outcome = train(
-        plan.cfg.build(plan.device, team),
+        trainee,
         plan.folder,
         plan.cfg.run,
-        config={"preset": plan.preset, "cfg": to_json(plan.cfg)},
+        config={"preset": plan.preset, "cfg": to_json(plan.cfg), **record},
         resume=plan.resume,
         started_s=plan.started_s,
         team=team,
@@ -203,7 +234,13 @@ def suited(options: list[str]) -> list[str]:
     import torch
 
     name = "swap" if torch.cuda.is_available() else "tiny"
-    return [name if word == "auto" else word.replace("=auto", f"={name}") for word in options]
+    out = list(options)
+    for i, word in enumerate(options):  # a device may be auto, too
+        if word == "--preset=auto":
+            out[i] = f"--preset={name}"
+        elif word == "auto" and i and options[i - 1] == "--preset":
+            out[i] = name
+    return out
 
 
 def name_resumed(options: list[str]) -> list[str]:

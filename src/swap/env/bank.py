@@ -61,16 +61,22 @@ def build(
     """The same seed gives the same courses, whatever other families are in the list."""
     courses: list[Course] = []
     table = torch.zeros(len(families), levels, variants, dtype=torch.long)
-    difficulties = np.linspace(0.0, hardest, levels).tolist() if levels > 1 else [0.0]
+    steps = difficulties(levels, hardest)
     for f, name in enumerate(families):
         rng = np.random.default_rng([seed, *name.encode()])
-        for level, difficulty in enumerate(difficulties):
+        for level, difficulty in enumerate(steps):
             for v in range(variants):
                 course = make(name, difficulty, rng)
                 table[f, level, v] = len(courses)
                 courses.append(course.mirror() if mirror_half and v % 2 else course)
-    sizes = torch.tensor([[size_of(name, d) for d in difficulties] for name in families])
+    sizes = torch.tensor([[size_of(name, d) for d in steps] for name in families])
     return Bank(tuple(families), tuple(courses), table, sizes)
+
+
+def difficulties(levels: int, hardest: float) -> list[float]:
+    """Of each level, evenly from 0 to `hardest`."""
+    every: list[float] = np.linspace(0.0, hardest, levels).tolist()
+    return every
 
 
 def share_out(shares: Sequence[float], n: int) -> Tensor:

@@ -22,6 +22,11 @@ class Curriculum:
         self.frontier = start
         self.level = start.clamp(max=levels - 1)
 
+    def begin(self, frontier: Tensor) -> None:
+        """Every world at its frontier of `frontier` [N]; before the first episode."""
+        self.frontier.copy_(frontier)
+        torch.clamp(self.frontier, max=self.levels - 1, out=self.level)
+
     def tensors(self) -> dict[str, Tensor]:
         """All that lasts; written in place only."""
         return {"frontier": self.frontier, "level": self.level}

@@ -33,6 +33,9 @@ from swap.policy import LATENT, PolicyCfg, networks
 from swap.team import ALONE, Team
 from swap.threads import one_thread
 
+NETWORKS = ("policy/", "model/", "amp/net/")
+OPTIMISERS = ("ppo/", "learner/", "amp/adam/")
+"""How the names of what was learned begin, in a checkpoint."""
 FEW = 512
 """Worlds up to which a CPU acts for them on one thread."""
 
@@ -243,6 +246,18 @@ class Trainer:
                 rate.restore(under(f"{name}/", tensors), numbers[LATENT])
             eyes.replay.restore(numbers["replay"])
         self.env.restore(under("env/", tensors), numbers["env"])
+        self.statistics.begin()
+        if self.amp is not None:
+            self.amp.statistics.begin()
+
+    def learned(self) -> dict[str, Tensor]:
+        """Live: the networks with their normalisers, and the optimisers."""
+        parts = {**named(policy=self.policy.state_dict()), **self._live()}
+        return {name: x for name, x in parts.items() if name.startswith(NETWORKS + OPTIMISERS)}
+
+    def begin_with(self, tensors: Mapping[str, Tensor]) -> None:
+        """Take over what another run has learned, all of it or some; before the first iteration."""
+        put_back({name: x for name, x in self.learned().items() if name in tensors}, tensors)
         self.statistics.begin()
         if self.amp is not None:
             self.amp.statistics.begin()

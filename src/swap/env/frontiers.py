@@ -1,0 +1,33 @@
+"""Frontiers of one run's worlds in, those of another run's worlds out, family by family."""
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from swap.env.bank import difficulties, share_out
+from swap.env.cfg import EnvCfg
+
+TOLERANCE = 1e-9
+"""Difficulties that are closer than this are one: their fractions are rounded."""
+
+
+def by_family(frontier: Tensor, cfg: EnvCfg) -> dict[str, Tensor]:
+    """Frontiers [N] of the worlds of one environment -> those of each family that has worlds."""
+    family = share_out([share for _, share in cfg.families], len(frontier))
+    several = {name: frontier[family == k] for k, (name, _) in enumerate(cfg.families)}
+    return {name: own for name, own in several.items() if len(own)}
+
+
+def converted(frontier: Tensor, old: EnvCfg, new: EnvCfg) -> Tensor:
+    """The same where levels mean other difficulties: the easiest level that is harder than all that
+    was passed. What is past the top of `old` may be anywhere in `new`."""
+    passed = np.array([-1.0, *difficulties(old.levels, old.hardest)])  # by frontier
+    levels = difficulties(new.levels, new.hardest)
+    table = np.searchsorted(levels, passed + TOLERANCE, side="right")
+    return torch.from_numpy(table)[frontier.long()]
+
+
+def spread(frontier: Tensor, n: int) -> Tensor:
+    """Frontiers of any number of worlds -> those of `n` worlds [n], evenly over the sorted list."""
+    places = (torch.arange(n, dtype=torch.float64) + 0.5) / n * len(frontier)
+    return frontier.sort().values[places.long()]

@@ -1,0 +1,123 @@
+"""The folder of a run or a kept file in, its config and what it has learned out; and a file of it.
+
+A kept file names its tensors as a checkpoint does: networks, and optimisers if they were asked for.
+The curriculum is in it as `curriculum/FAMILY`: the frontiers of all worlds of that family, sorted.
+"""
+
+import sysconfig
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from swap.env.frontiers import by_family
+from swap.errors import UserError
+from swap.kept import under
+from swap.learn.trainer import NETWORKS, OPTIMISERS
+from swap.runs.checkpoint import FOLDER, Checkpoint, Say, is_checkpoint, load
+from swap.runs.config import from_json, to_json
+from swap.runs.crew import CREW, OTHERS
+from swap.runs.parkour import ParkourCfg
+from swap.runs.presets import find
+from swap.runs.weights import ENDING, load_weights, save_weights
+
+Tensors = dict[str, Tensor]
+CURRICULUM = "curriculum/"
+FRONTIER = "env/curriculum/frontier"
+"""In a checkpoint: of the worlds of one process."""
+
+
+@dataclass(frozen=True)
+class SavedModel:
+    """A robot as a run has left it: its preset, the config it was trained with, what it learned."""
+
+    name: str
+    iteration: int
+    cfg: ParkourCfg
+    tensors: Tensors
+    """As a checkpoint names them, and the curriculum; none for the first weights of the config."""
+
+    @property
+    def curriculum(self) -> Tensors:
+        """Frontiers by family; empty if they were not kept."""
+        return under(CURRICULUM, self.tensors)
+
+
+def model_folders() -> tuple[Path, ...]:
+    """Where models have names: here, in the source tree, and where a wheel puts them."""
+    installed = Path(sysconfig.get_path("data")) / "share" / "swap" / "models"
+    return Path("models"), Path(__file__).parents[3] / "models", installed
+
+
+def find_model(path: Path) -> Path:
+    """The same path; a bare name of nothing that is here is that of a kept model."""
+    here = path.is_file() or (path / FOLDER).is_dir() or is_checkpoint(path)
+    if here or len(path.parts) != 1:
+        return path
+    folders = model_folders()
+    for folder in folders:
+        file = folder / f"{path.name.removesuffix(ENDING)}{ENDING}"
+        if file.is_file():
+            return file
+    if path.exists():
+        return path
+    known = sorted({file.stem for folder in folders for file in folder.glob(f"*{ENDING}")})
+    raise UserError(
+        f"no run or model '{path}'; name a run's folder, a file of swap keep, or a known model: "
+        f"{', '.join(known) or 'none'}"
+    )
+
+
+def read_model(path: Path, say: Say = print) -> SavedModel:
+    """From the folder of a run, its newest sound checkpoint; from a kept file; or by its name."""
+    path = find_model(path)
+    if path.suffix == ENDING:
+        tensors, card = load_weights(path)
+        return model_of(path, card, card["iteration"], tensors)
+    checkpoint = load(path, say)
+    ours = NETWORKS + OPTIMISERS
+    tensors = {key: x for key, x in checkpoint.tensors.items() if key.startswith(ours)}
+    model = model_of(path, checkpoint.config, checkpoint.iteration, tensors)
+    tensors |= frontiers(checkpoint, model.cfg)
+    return model
+
+
+def model_of(path: Path, config: Mapping[str, Any], iteration: int, tensors: Tensors) -> SavedModel:
+    """`config` is what `swap train` writes into checkpoints, and `keep` into cards."""
+    preset = config.get("preset")
+    kind = type(find(preset)) if preset else None
+    if preset is None or kind is None or not issubclass(kind, ParkourCfg):
+        raise UserError(f"'{path}' holds no trained robot; name the folder of a swap train run")
+    return SavedModel(preset, iteration, from_json(kind, config["cfg"]), tensors)
+
+
+def frontiers(checkpoint: Checkpoint, cfg: ParkourCfg) -> Tensors:
+    """Of the worlds of all processes, by family."""
+    mine = checkpoint.tensors[FRONTIER]
+    others = range(1, 1 + len(checkpoint.numbers.get(CREW, ())))
+    every = [mine, *(checkpoint.tensors.get(f"{OTHERS}{k}/{FRONTIER}", mine) for k in others)]
+    parts = [by_family(frontier, cfg.env) for frontier in every]
+    return {
+        CURRICULUM + name: torch.cat([part[name] for part in parts]).sort().values.to(torch.int16)
+        for name in parts[0]
+    }
+
+
+def keep(
+    model: SavedModel, path: Path, figures: Mapping[str, Any], *, optimiser: bool = False
+) -> None:
+    """Networks and curriculum as one file, with a card: config, seed, figures; for a run that will
+    go on elsewhere, the optimisers too."""
+    if optimiser and not any(name.startswith(OPTIMISERS) for name in model.tensors):
+        raise UserError("there are no optimisers in that file; keep them from the run's folder")
+    card = {
+        "preset": model.name,
+        "iteration": model.iteration,
+        "cfg": to_json(model.cfg),
+        "figures": dict(figures),
+    }
+    ours = (*NETWORKS, CURRICULUM, *(OPTIMISERS if optimiser else ()))
+    save_weights(path, {k: x for k, x in model.tensors.items() if k.startswith(ours)}, card)

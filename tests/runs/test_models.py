@@ -1,0 +1,67 @@
+"""Models by name, from wherever they lie."""
+
+from pathlib import Path
+
+import pytest
+
+from swap.cli import main as cli
+from swap.cli.train import parse
+from swap.errors import UserError
+from swap.evaluate.trained import trained
+from swap.runs import models
+from swap.runs.models import find_model
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture
+def places(tmp_path, monkeypatch):
+    """The three places, empty."""
+    folders = Path("models"), tmp_path / "source" / "models", tmp_path / "data/share/swap/models"
+    monkeypatch.setattr(models, "__file__", str(tmp_path / "source/src/swap/runs/models.py"))
+    monkeypatch.setattr("sysconfig.get_path", lambda name: str(tmp_path / name))
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    for folder in folders:
+        folder.mkdir(parents=True)
+    return folders
+
+
+def test_a_name_is_looked_up_here_then_in_the_source_then_where_it_was_installed(places):
+    for folder in reversed(places):
+        (folder / "good.safetensors").touch()
+        assert find_model(Path("good")) == folder / "good.safetensors"
+    assert find_model(Path("good.safetensors")) == Path("models/good.safetensors")
+
+
+def test_what_is_there_is_no_name(places):
+    (places[1] / "good.safetensors").touch()
+    Path("good").mkdir()  # a folder without a run, say of the source, does not stand in the way
+    assert find_model(Path("good")) == places[1] / "good.safetensors"
+    Path("good/checkpoints").mkdir()
+    assert find_model(Path("good")) == Path("good")
+    Path("good.safetensors").touch()
+    assert find_model(Path("good.safetensors")) == Path("good.safetensors")
+    Path("other").mkdir()
+    assert find_model(Path("other")) == Path("other")
+    assert find_model(Path("no/good")) == Path("no/good")
+
+
+def test_an_unknown_name_is_one_line_with_all_that_are_known(places):
+    for folder, name in zip(places, "cab", strict=True):
+        (folder / f"{name}.safetensors").touch()
+    commands = "play", "eval", "check model", "keep --out x", "train --from"
+    for words in map(str.split, commands):
+        with pytest.raises(UserError, match=r"no run or model 'nobody'; .*: a, b, c$") as error:
+            cli.dispatch([*words, "nobody"])
+        assert "\n" not in str(error.value)
+
+
+def test_the_models_of_this_project_have_names_everywhere(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for file in (ROOT / "models").glob("*.safetensors"):
+        assert find_model(Path(file.stem)) == file
+    assert trained(Path("teacher")).name == "teacher"
+    plan = parse(["--from", "teacher", "--device", "cpu"])
+    assert plan.origin == "teacher"
+    assert plan.model.iteration == trained(ROOT / "models/teacher.safetensors").iteration
