@@ -6,7 +6,7 @@ from typing import Literal
 from swap.courses import FAMILIES
 from swap.env.rewards import REWARDS, RewardPreset
 from swap.errors import UserError, unknown
-from swap.sim import CONTROL_DT, Ranges
+from swap.sim import CONTACT_ROWS, CONTACTS, CONTROL_DT, Ranges
 
 Range = tuple[float, float]
 
@@ -210,6 +210,12 @@ class EnvCfg:
     """Depth images among the observations."""
     camera_every: int = 5
     """Control steps between two images: the world model's k."""
+    contacts: int = CONTACTS
+    """On the GPU, room for so many contacts and candidates a world, in a pool all share; a full one
+    drops contacts and shows as guard/contact_pool. On the CPU MuJoCo makes room as needed."""
+    contact_rows: int = CONTACT_ROWS
+    """On the GPU, room for so many constraint rows in one world, four a contact; a world that needs
+    more has failed and shows as guard/overflow. On the CPU as above."""
     commands: CommandCfg = field(default_factory=CommandCfg)
     curriculum: CurriculumCfg = field(default_factory=CurriculumCfg)
     rewards: RewardCfg = field(default_factory=RewardCfg)
@@ -229,7 +235,7 @@ class EnvCfg:
             _need(names.count(name) == 1, f"family '{name}' is listed twice; add up its shares")
         _need_share("hardest", self.hardest)
         _need(bool(names), "families is empty; list at least one, e.g. flat 1")
-        for name in ("levels", "variants", "camera_every"):
+        for name in ("levels", "variants", "camera_every", "contacts", "contact_rows"):
             _need(getattr(self, name) >= 1, f"{name}={getattr(self, name)}; use 1 or more")
         _need(self.action_clip > 0, f"action_clip={self.action_clip:g}; give more than 0")
         _need(

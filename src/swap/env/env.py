@@ -101,7 +101,10 @@ class ParkourEnv:
         self.robot = load(cfg.robot)
         self.spaces = Spaces(self.robot.body)
         self.engine = make_engine(
-            engine, self.robot, bank.courses, self.n, device, slots=bank.slots
+            *(engine, self.robot, bank.courses, self.n, device),
+            slots=bank.slots,
+            contacts=cfg.contacts,
+            contact_rows=cfg.contact_rows,
         )
         self.device = place = self.engine.device
         self.chance = self._make_chance(seed)
@@ -283,7 +286,7 @@ class ParkourEnv:
         """Figures since the last call, by name; waits for the device. Frontiers are mean sizes in
         each family's own unit. In a team, over all its worlds, of which everyone has equally many.
         """
-        told = self.tally.read(team)
+        told = self.tally.read(team, self.engine.faults())
         level = self.curriculum.frontier.clamp(max=self.curriculum.levels - 1)
         size = self._sizes[self.family, level]
         for k, name in enumerate(self.families):

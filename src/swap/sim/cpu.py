@@ -252,6 +252,10 @@ class CpuEngine:
         self._nonfinite[:], self._overflow[:] = 0, 0
         return told
 
+    def faults(self) -> Tensor:
+        told = self.report()
+        return torch.tensor([told.nonfinite, told.overflow, told.pool_overflow])
+
     # --- put away and taken out again -----------------------------------------------------------
     def tensors(self) -> dict[str, Tensor]:
         """Model fields follow from courses and draws, the rest of `state` from the physics."""

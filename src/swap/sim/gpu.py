@@ -20,6 +20,8 @@ from swap.robots.kinematics import turning
 from swap.robots.mjcf import build_spec, force_groups, group_of_geom
 from swap.sim import kernels
 from swap.sim.engine import (
+    CONTACT_ROWS,
+    CONTACTS,
     SPEED_LIMIT,
     Report,
     Start,
@@ -61,8 +63,8 @@ class GpuEngine:
         n: int,
         slots: int = SLOTS,
         device: str = "cuda",
-        nconmax: int = 48,
-        njmax: int = 200,
+        nconmax: int = CONTACTS,
+        njmax: int = CONTACT_ROWS,
         capture: bool = True,
     ) -> None:
         """`nconmax`: contacts and candidates a world, in a pool all share; `njmax`: constraint rows
@@ -286,6 +288,12 @@ class GpuEngine:
         told = Report(
             int(nonfinite.sum()), int(overflow.sum()), int(self._pool), tuple(worlds.tolist())
         )
+        self._counts.zero_()
+        self._pool.zero_()
+        return told
+
+    def faults(self) -> Tensor:
+        told = torch.cat([self._counts.sum(1), self._pool])
         self._counts.zero_()
         self._pool.zero_()
         return told
