@@ -175,8 +175,13 @@ class RandomCfg:
     get softer with friction, and at 2 a standing foot sinks so deep that the shank touches too."""
     push_every_s: float = 15.0
     """Mean time between pushes; 0 for none."""
+    bodies_every: int = 24
+    """On the GPU new masses cost hundreds of launches. So all episodes that began since the last
+    time get theirs together, every so many control steps: within their first half second. 0: one
+    body for a whole run. On the CPU every episode begins with a body of its own."""
 
     def __post_init__(self) -> None:
+        _need(self.bodies_every >= 0, f"bodies_every={self.bodies_every}; give 0 or more")
         _need(self.push_every_s >= 0, f"push_every_s={self.push_every_s:g}; give 0 or more")
 
 

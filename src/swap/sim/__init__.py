@@ -14,10 +14,11 @@ from swap.sim.engine import (
     standing,
 )
 from swap.sim.motor import motor_torque
-from swap.sim.randomise import FIXED, Draw, Ranges, draw, draw_push, mirror, nominal
+from swap.sim.randomise import BODY_PARTS, FIXED, Draw, Ranges, draw, draw_push, mirror, nominal
 from swap.sim.rate import CONTROL_DT, SUBSTEPS
 
 __all__ = [
+    "BODY_PARTS",
     "CONTACTS",
     "CONTACT_ROWS",
     "CONTROL_DT",

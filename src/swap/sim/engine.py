@@ -123,8 +123,14 @@ class Engine(Protocol):
     def randomise(self, mask: Tensor, given: Draw, bodies: bool = True) -> None:
         """Give the masked worlds their grip, masses, motors and latency from the draw.
 
-        `bodies=False` leaves masses and centres of mass as they are. New ones are costly on the
-        GPU engine (hundreds of launches), so draw them now and then, the rest at every reset.
+        `bodies=False` leaves masses and centres of mass as they are: see `renew_bodies`.
+        """
+
+    def renew_bodies(self, mask: Tensor, given: Draw) -> None:
+        """Give the masked worlds the masses and centres of mass of the draw, and nothing else.
+
+        On the GPU engine this takes hundreds of launches, whatever the mask, and is a recording of
+        its own. So do it now and then, and outside of other recordings.
         """
 
     def replace(self, ids: Sequence[int], courses: Sequence[Course]) -> None:
@@ -166,8 +172,7 @@ def make_engine(
         from swap.sim.gpu import GpuEngine
 
         place = device or ("cuda" if torch.cuda.is_available() else "cpu")
-        room = {"nconmax": contacts, "njmax": contact_rows}
-        return GpuEngine(robot, bank, n, slots=slots, device=place, **room)
+        return GpuEngine(robot, bank, n, slots, place, nconmax=contacts, njmax=contact_rows)
     raise unknown("engine", name, ENGINES)
 
 
