@@ -19,7 +19,7 @@ from swap.runs.trainee import Trainee
 FOLDER, PREFIX = "evidence", "guard/"
 CURES = {
     "contact_pool": "the contact pool is full: use a larger --env.contacts N",
-    "overflow": "a world's contacts do not fit: use a larger --env.contact_rows N",
+    "overflow": "a world's contacts do not fit: use a larger --env.contact-rows N",
 }
 """What helps against a fault, by name."""
 WEIGHTS = {"contact_pool": 0.05}
