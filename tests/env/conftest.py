@@ -64,14 +64,14 @@ def small(n: int = 4, families=(("flat", 1.0),), seed: int = 0, **options) -> Pa
 class Pairs(ParkourEnv):
     """World i and world n/2 + i are mirror images: course, robot, luck."""
 
-    def __init__(self, cfg: EnvCfg, pairs: int, seed: int = 0) -> None:
+    def __init__(self, cfg: EnvCfg, pairs: int, seed: int = 0, engine: str = "cpu") -> None:
         names = [name for name, _ in cfg.families]
         one = build(names, cfg.levels, cfg.variants, cfg.mirror_half, seed, cfg.hardest)
         both = one.courses + tuple(course.mirror() for course in one.courses)
         self._shift = torch.arange(2).repeat_interleave(pairs) * len(one.courses)
         family = share_out([share for _, share in cfg.families], pairs).repeat(2)
         bank = Bank(one.families, both, one.table, one.sizes)
-        self._setup(cfg, bank, family, "cpu", "cpu", seed)
+        self._setup(cfg, bank, family, engine, "cpu", seed)
         if self.camera is not None:
             self.camera.draws.key[pairs:] = self.camera.draws.key[:pairs]
             self.camera.draws.mirrored[pairs:] = True

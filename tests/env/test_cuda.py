@@ -16,7 +16,7 @@ CFG = EnvCfg(  # pushes and new commands all the time
     variants=2,
     ends=EndCfg(episode_s=0.5),
     commands=CommandCfg(resample_s=0.2),
-    random=RandomCfg(push_every_s=0.3),
+    random=RandomCfg(push_every_s=0.3, bodies_every=8),
 )
 ON = {"engine": "gpu", "device": "cuda", "seed": 1}
 
@@ -67,6 +67,7 @@ def test_recorded_steps_are_the_steps():
         unphysical(env)
         stagger(env)
     ends, rewards = 0, 0.0
+    bodies = recorded.engine.drawn.payload.clone()
     for action in actions(60):
         a, b = recorded.step(action), called.step(action)
         equal(a, b)
@@ -76,6 +77,7 @@ def test_recorded_steps_are_the_steps():
     assert recorded._act._graph is not None
     assert called._react._graph is None
     assert ends > N
+    assert (recorded.engine.drawn.payload != bodies).all()
     assert rewards > 0
     ours, theirs = recorded.tensors(), called.tensors()
     for name, x in ours.items():
@@ -152,7 +154,8 @@ def test_trials_are_recorded_too():
 @pytest.mark.filterwarnings("ignore:Synchronization debug mode")  # torch: it may miss some
 @pytest.mark.parametrize("capture", [True, False])
 def test_nothing_waits_for_the_device(capture):
-    env = ParkourEnv(EnvCfg(levels=2, variants=1, camera=True), N, capture=capture, **ON)
+    cfg = EnvCfg(levels=2, variants=1, camera=True, random=RandomCfg(bodies_every=4))
+    env = ParkourEnv(cfg, N, capture=capture, **ON)
     env.reset()
     for action in actions(6):
         env.step(action)

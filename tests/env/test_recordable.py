@@ -15,7 +15,7 @@ CFG = EnvCfg(  # ends, pushes and new commands all the time
     variants=2,
     ends=EndCfg(episode_s=0.1),
     commands=CommandCfg(resample_s=0.06),
-    random=RandomCfg(push_every_s=0.1),
+    random=RandomCfg(push_every_s=0.1, bodies_every=5),
 )
 
 

@@ -4,8 +4,10 @@ from dataclasses import fields
 
 import pytest
 import torch
+import warp as wp
 
 from swap.sim import Draw, Ranges, Report, Start, draw, draw_push
+from swap.sim.gpu import PER_WORLD
 
 pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA GPU")
 
@@ -62,11 +64,35 @@ def test_nothing_waits_for_the_device(w):
             engine.assign(mask, ids)
             engine.randomise(mask, draw(Ranges(), engine.robot, n, generator), bodies=False)
             engine.reset(mask, start)
+            engine.renew_bodies(mask, draw(Ranges(), engine.robot, n, generator))
             engine.reset(engine.state.failed)
             engine.push(mask, *draw_push(Ranges(), n, generator))
     finally:
         torch.cuda.set_sync_debug_mode("default")
     assert engine.report() == Report()
+
+
+def test_recorded_bodies_are_the_bodies(w):
+    n = 64
+    recorded, called = (
+        w.make("gpu", bank=[w.ROUGH], n=n, device="cuda", capture=capture)
+        for capture in (True, False)
+    )
+    assert recorded._deriver.recorded
+    assert not called._deriver.recorded
+    for seed in range(3):
+        generator = torch.Generator("cuda").manual_seed(seed)
+        given = draw(Ranges(), recorded.robot, n, generator)
+        mask = torch.rand(n, generator=generator, device="cuda") < 0.5
+        for engine in (recorded, called):
+            engine.step(torch.tensor(engine.robot.default_pose, device="cuda").repeat(n, 1))
+            qpos = wp.to_torch(engine.mujoco[1].qpos).clone()
+            engine.renew_bodies(mask, given)
+            assert torch.equal(wp.to_torch(engine.mujoco[1].qpos), qpos)
+        ours, theirs = recorded.mujoco[0], called.mujoco[0]
+        for name in PER_WORLD:
+            found, want = (wp.to_torch(getattr(m, name)) for m in (ours, theirs))
+            torch.testing.assert_close(found, want, rtol=1e-5, atol=1e-7, msg=name)
 
 
 def test_a_nan_is_contained(w):

@@ -6,7 +6,7 @@ from typing import Literal
 from swap.courses import FAMILIES
 from swap.env.rewards import REWARDS, RewardPreset
 from swap.errors import UserError, unknown
-from swap.sim import CONTROL_DT, Ranges
+from swap.sim import CONTACT_ROWS, CONTACTS, CONTROL_DT, Ranges
 
 Range = tuple[float, float]
 
@@ -175,8 +175,13 @@ class RandomCfg:
     get softer with friction, and at 2 a standing foot sinks so deep that the shank touches too."""
     push_every_s: float = 15.0
     """Mean time between pushes; 0 for none."""
+    bodies_every: int = 24
+    """On the GPU new masses cost hundreds of launches. So all episodes that began since the last
+    time get theirs together, every so many control steps: within their first half second. 0: one
+    body for a whole run. On the CPU every episode begins with a body of its own."""
 
     def __post_init__(self) -> None:
+        _need(self.bodies_every >= 0, f"bodies_every={self.bodies_every}; give 0 or more")
         _need(self.push_every_s >= 0, f"push_every_s={self.push_every_s:g}; give 0 or more")
 
 
@@ -211,6 +216,12 @@ class EnvCfg:
     """Depth images among the observations."""
     camera_every: int = 5
     """Control steps between two images: the world model's k."""
+    contacts: int = CONTACTS
+    """On the GPU, room for so many contacts and candidates a world, in a pool all share; a full one
+    drops contacts and shows as guard/contact_pool. On the CPU MuJoCo makes room as needed."""
+    contact_rows: int = CONTACT_ROWS
+    """On the GPU, room for so many constraint rows in one world, four a contact; a world that needs
+    more has failed and shows as guard/overflow. On the CPU as above."""
     commands: CommandCfg = field(default_factory=CommandCfg)
     curriculum: CurriculumCfg = field(default_factory=CurriculumCfg)
     rewards: RewardCfg = field(default_factory=RewardCfg)
@@ -230,7 +241,7 @@ class EnvCfg:
             _need(names.count(name) == 1, f"family '{name}' is listed twice; add up its shares")
         _need_share("hardest", self.hardest)
         _need(bool(names), "families is empty; list at least one, e.g. flat 1")
-        for name in ("levels", "variants", "camera_every"):
+        for name in ("levels", "variants", "camera_every", "contacts", "contact_rows"):
             _need(getattr(self, name) >= 1, f"{name}={getattr(self, name)}; use 1 or more")
         _need(self.action_clip > 0, f"action_clip={self.action_clip:g}; give more than 0")
         _need(

@@ -36,7 +36,7 @@ from swap.errors import UserError
 from swap.kept import named, put_back, under
 from swap.robots import load
 from swap.sensors import CameraCfg, DepthCamera, DepthCameraCfg, HeightCfg
-from swap.sim import CONTROL_DT, FIXED, make_engine
+from swap.sim import BODY_PARTS, CONTROL_DT, FIXED, make_engine
 from swap.symmetry import Layout, Spaces
 from swap.team import ALONE, Team
 from swap.threads import one_thread
@@ -101,7 +101,10 @@ class ParkourEnv:
         self.robot = load(cfg.robot)
         self.spaces = Spaces(self.robot.body)
         self.engine = make_engine(
-            engine, self.robot, bank.courses, self.n, device, slots=bank.slots
+            *(engine, self.robot, bank.courses, self.n, device),
+            slots=bank.slots,
+            contacts=cfg.contacts,
+            contact_rows=cfg.contact_rows,
         )
         self.device = place = self.engine.device
         self.chance = self._make_chance(seed)
@@ -113,7 +116,10 @@ class ParkourEnv:
         self._pose = torch.tensor(self.robot.default_pose).to(place)
         # On a GPU new masses cost hundreds of launches, and answers would have to be waited for.
         self._on_cpu = engine == "cpu"
-        self._varies = cfg.random.ranges != FIXED
+        ranges = cfg.random.ranges
+        self._varies = ranges != FIXED
+        ranging = any(low < high for low, high in (getattr(ranges, x) for x in BODY_PARTS))
+        self._bodies_every = cfg.random.bodies_every if ranging and not self._on_cpu else 0
         self._push_share = CONTROL_DT / every if (every := cfg.random.push_every_s) else 0.0
 
         self.heights = Heights(HeightCfg(), self.n, bank.slots, place)
@@ -129,6 +135,7 @@ class ParkourEnv:
         self.tally = Tally(bank.families, self.family, self.rewards.names, self.nobody)
         self._everyone = torch.ones(self.n, dtype=torch.bool, device=place)
         self._ended, self._fresh = self._everyone.clone(), self._everyone.clone()
+        self._old_body = torch.zeros_like(self._everyone)  # in a new episode
         self._action = torch.zeros_like(self.memory.action)
         self._targets = torch.zeros_like(self.memory.action)
         self._count = 0
@@ -151,6 +158,7 @@ class ParkourEnv:
         """Every world begins an episode."""
         self._count = 0
         self._fresh.fill_(True)
+        self._old_body.zero_()
         with one_thread(self._on_cpu):
             self._begin(bodies=True)
             self.memory.act(torch.zeros_like(self.memory.action))
@@ -163,6 +171,8 @@ class ParkourEnv:
             self._act()
             self.engine.step(self._targets)
             self._count += 1
+            if self._bodies_every and self._count % self._bodies_every == 0:
+                self._renew_bodies()
             step = self._react()
             self._photograph(step.obs)
             return step
@@ -180,6 +190,8 @@ class ParkourEnv:
     def _reacting(self) -> Step:
         """What comes after it."""
         self._begin(bodies=self._on_cpu)
+        if self._bodies_every:
+            self._old_body |= self._fresh
         frame = self._look()
         verdict = self._judge(frame)
         valid = ~(self._fresh | frame.failed)
@@ -212,6 +224,14 @@ class ParkourEnv:
             self.observations.tell(self.engine.drawn)
         self.engine.reset(mask, self.starts.draw(self._ground.start_z, self._ground.run_up))
         self._instruct(mask)
+
+    def _renew_bodies(self) -> None:
+        """Episodes that began since the last time get masses of their own. Here, between the two
+        recordings, the observation still to come tells of the body that acts next."""
+        given = self.chance.draw(self.cfg.random.ranges, self.robot)
+        self.engine.renew_bodies(self._old_body, given)
+        self.observations.tell(self.engine.drawn)
+        self._old_body.zero_()
 
     def _choose(self, mask: Tensor) -> Tensor:
         """A course for each world [N] long; those in `mask` take it."""
@@ -284,7 +304,7 @@ class ParkourEnv:
         """Figures since the last call, by name; waits for the device. Frontiers are mean sizes in
         each family's own unit. In a team, over all its worlds, of which everyone has equally many.
         """
-        told = self.tally.read(team)
+        told = self.tally.read(team, self.engine.faults())
         level = self.curriculum.frontier.clamp(max=self.curriculum.levels - 1)
         size = self._sizes[self.family, level]
         for k, name in enumerate(self.families):
@@ -326,7 +346,7 @@ class ParkourEnv:
             observations=self.observations.tensors(),
             tally=self.tally.tensors(),
         )
-        return {**parts, "ended": self._ended}
+        return {**parts, "ended": self._ended, "old_body": self._old_body}
 
     # --- made once ------------------------------------------------------------------------------
     def _make_chance(self, seed: int) -> Chance:

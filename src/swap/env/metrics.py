@@ -68,10 +68,11 @@ class Tally:
         self._at_frontier += counts[:, len(End) :]
         self._steps += (frame.steps * ended).sum()
 
-    def read(self, team: Team = ALONE) -> dict[str, float]:
+    def read(self, team: Team = ALONE, faults: Tensor | None = None) -> dict[str, float]:
         """Means since the last call, over the worlds of all processes; one without data is left
-        out. Waits for the device."""
-        every = dict(zip(self.tensors(), team.total(*self.tensors().values()), strict=True))
+        out. Waits for the device. `faults` [3]: those of `Engine.faults`."""
+        sums = self.tensors() if faults is None else {**self.tensors(), "faults": faults}
+        every = dict(zip(sums, team.total(*sums.values()), strict=True))
         reward, valid, speed, error = every["sums"].tolist()
         ends, pairs = every["ends"].tolist(), every["at_frontier"].tolist()
         told: dict[str, float | None] = {
@@ -89,8 +90,13 @@ class Tally:
             told[f"end/{end.name.lower()}"] = _ratio(sum(row[end] for row in ends), episodes)
         told["episodes"] = episodes
         told["episode_s"] = _ratio(every["steps"].item() * CONTROL_DT, episodes)
-        for sums in self.tensors().values():
-            sums.zero_()
+        if faults is not None:
+            diverged, overflow, full = every["faults"].tolist()
+            told["guard/diverged"], told["guard/overflow"] = diverged, overflow
+            # Every world of this process shares the pool, and all processes have equally many.
+            told["guard/contact_pool"] = full * len(self._family)
+        for mine in self.tensors().values():
+            mine.zero_()
         return {name: value for name, value in told.items() if value is not None}
 
 

@@ -58,7 +58,9 @@ class Trials(ParkourEnv):
         self._course = torch.arange(len(courses)).repeat_interleave(each)
         self._command = command
         start = replace(cfg.start, nearer=0.0)  # a trial has all of its run-up
-        cfg = replace(cfg, ends=replace(cfg.ends, episode_s=time_s), start=start)
+        random = replace(cfg.random, bodies_every=0)  # and one body
+        ends = replace(cfg.ends, episode_s=time_s)
+        cfg = replace(cfg, ends=ends, start=start, random=random)
         self._setup(cfg, bank, index[self._course], engine, device, seed, capture)
         self._course = self._course.to(self.device)
         self._idle = torch.zeros_like(self._everyone)

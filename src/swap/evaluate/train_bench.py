@@ -109,7 +109,7 @@ def _time(trainer: Trainer, iterations: int) -> float:
 def _watched(trainer: Trainer) -> Parts:
     parts, env, collector = Parts(trainer.device), trainer.env, trainer.collector
     parts.watch(env.engine, "step", "physics")  # type: ignore[attr-defined]
-    for method in ("_act", "_react"):
+    for method in ("_act", "_renew_bodies", "_react"):
         parts.watch(env, method, "course, reward, observation")
     parts.watch(env, "_photograph", "camera")
     for method in ("study", "decide", "judge"):

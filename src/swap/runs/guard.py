@@ -17,6 +17,15 @@ from swap.runs.shards import write_folder
 from swap.runs.trainee import Trainee
 
 FOLDER, PREFIX = "evidence", "guard/"
+CURES = {
+    "contact_pool": "the contact pool is full: use a larger --env.contacts N",
+    "overflow": "a world's contacts do not fit: use a larger --env.contact-rows N",
+}
+"""What helps against a fault, by name."""
+WEIGHTS = {"contact_pool": 0.05}
+"""How much a fault counts; 1 where nothing is said. A full pool is counted for all worlds that
+share it, of which few lose a contact. So a run stops when it is full in 2 % of the control steps.
+"""
 
 
 @dataclass(frozen=True)
@@ -48,7 +57,7 @@ class Guard:
         self.totals: Counter[str] = Counter()
         self.strikes = 0
         self.seen: set[str] = set()
-        self.recent: deque[tuple[int, float]] = deque(maxlen=cfg.window)  # faults, steps
+        self.recent: deque[tuple[float, float]] = deque(maxlen=cfg.window)  # faults, steps
         self.steps = math.nan
 
     def check(self, iteration: int, metrics: Mapping[str, float], trainee: Trainee) -> str | None:
@@ -59,9 +68,9 @@ class Guard:
             for name, value in metrics.items()
             if name.startswith(PREFIX) and math.isfinite(value) and value > 0
         }
-        self.totals.update({name.removeprefix(PREFIX): n for name, n in counted.items()})
+        self.totals.update({_bare(name): n for name, n in counted.items()})
         told = {name: f"{name} is {metrics[name]}" for name in broken}
-        told |= {name: f"{name} counts {n}" for name, n in counted.items()}
+        told |= {name: f"{name} counts {n}{_cure(name)}" for name, n in counted.items()}
         for culprit in [name for name in told if name not in self.seen]:
             self.seen.add(culprit)
             kept = self._keep(iteration, culprit, metrics, trainee)
@@ -72,9 +81,10 @@ class Guard:
                 f"stopped at iteration {iteration}: {', '.join(told[name] for name in broken[:3])} "
                 f"for {self.strikes} iterations; evidence in {self.folder}"
             )
-        return self._too_many(iteration, metrics.get("steps", math.nan), sum(counted.values()))
+        weighed = (n * _weight(name) for name, n in counted.items())
+        return self._too_many(iteration, metrics.get("steps", math.nan), sum(weighed))
 
-    def _too_many(self, iteration: int, steps: float, faults: int) -> str | None:
+    def _too_many(self, iteration: int, steps: float, faults: float) -> str | None:
         fresh, self.steps = steps - self.steps, steps
         if not math.isfinite(fresh):  # the first iteration, or a trainee that counts no steps
             return None
@@ -83,10 +93,11 @@ class Guard:
         all_steps = sum(s for _, s in self.recent)
         if len(self.recent) < self.cfg.window or all_faults <= self.cfg.share * all_steps:
             return None
-        worst = ", ".join(f"{name} {n}" for name, n in self.totals.most_common(3))
+        heavy = sorted(self.totals, key=lambda name: -self.totals[name] * _weight(name))[:3]
+        worst = ", ".join(f"{name} {self.totals[name]}{_cure(name)}" for name in heavy)
         return (
-            f"stopped at iteration {iteration}: {all_faults} faults in {all_steps:.0f} steps are "
-            f"too many (most: {worst}); evidence in {self.folder}"
+            f"stopped at iteration {iteration}: {all_faults:.0f} faults in {all_steps:.0f} steps "
+            f"are too many (most: {worst}); evidence in {self.folder}"
         )
 
     def _keep(
@@ -114,6 +125,20 @@ class Guard:
             shutil.rmtree(place, ignore_errors=True)
             return f"{tail}; no evidence kept ({error.strerror or error})"
         return f"{tail}; evidence in {place}"
+
+
+def _bare(name: str) -> str:
+    return name.removeprefix(PREFIX)
+
+
+def _weight(name: str) -> float:
+    return WEIGHTS.get(_bare(name), 1.0)
+
+
+def _cure(name: str) -> str:
+    """What helps, in brackets; nothing where nothing is known."""
+    cure = CURES.get(_bare(name))
+    return f" ({cure})" if cure else ""
 
 
 def not_finite(tensors: Mapping[str, Tensor]) -> list[str]:

@@ -11,8 +11,9 @@ class Trainee(Protocol):
 
     Metrics are named by group: `success/box` (a share), `frontier/box`, `reward/lin_vel`,
     `ppo/kl`; `steps` counts all control steps so far. `guard/...` counts what went wrong in this
-    iteration and was contained (worlds reset for a NaN, overflows). A metric without data is left
-    out: a value that is not finite is taken for a fault.
+    iteration and was contained, in control steps of one world: `guard/diverged`, `guard/overflow`,
+    `guard/contact_pool` (while the worlds' shared pool of contacts was full). A metric without
+    data is left out: a value that is not finite is taken for a fault.
     """
 
     def iterate(self) -> Mapping[str, float]:

@@ -3,12 +3,24 @@
 rate -> motor -> randomise -> engine -> cpu -> wake -> graph -> kernels -> gpu
 """
 
-from swap.sim.engine import Engine, Report, Start, State, make_engine, standing
+from swap.sim.engine import (
+    CONTACT_ROWS,
+    CONTACTS,
+    Engine,
+    Report,
+    Start,
+    State,
+    make_engine,
+    standing,
+)
 from swap.sim.motor import motor_torque
-from swap.sim.randomise import FIXED, Draw, Ranges, draw, draw_push, mirror, nominal
+from swap.sim.randomise import BODY_PARTS, FIXED, Draw, Ranges, draw, draw_push, mirror, nominal
 from swap.sim.rate import CONTROL_DT, SUBSTEPS
 
 __all__ = [
+    "BODY_PARTS",
+    "CONTACTS",
+    "CONTACT_ROWS",
     "CONTROL_DT",
     "FIXED",
     "SUBSTEPS",

@@ -158,17 +158,27 @@ class CpuEngine:
 
     def randomise(self, mask: Tensor, given: Draw, bodies: bool = True) -> None:
         check_mask(mask, self.n, self.device)
-        for name, mine in vars(self.drawn).items():
-            theirs = getattr(given, name)
-            check_tensor(name, theirs, tuple(mine.shape), self.device)
-            if bodies or name not in BODY_PARTS:
-                mine[mask] = theirs[mask].to(mine.dtype)
-        model, rows = self._model, mask.nonzero()[:, 0].numpy()
+        self._take(mask, given, [x for x in vars(given) if bodies or x not in BODY_PARTS])
+        rows = mask.nonzero()[:, 0].numpy()
         self._write_grip(rows)
         solref = contact_solref(self.drawn.restitution)
         self._field["geom_solref"][rows, : self.boxes.slots] = solref.numpy()[rows, None]
-        if not bodies:
-            return
+        if bodies:
+            self._write_bodies(rows)
+
+    def renew_bodies(self, mask: Tensor, given: Draw) -> None:
+        check_mask(mask, self.n, self.device)
+        self._take(mask, given, BODY_PARTS)
+        self._write_bodies(mask.nonzero()[:, 0].numpy())
+
+    def _take(self, mask: Tensor, given: Draw, parts: Sequence[str]) -> None:
+        for name in parts:
+            mine, theirs = getattr(self.drawn, name), getattr(given, name)
+            check_tensor(name, theirs, tuple(mine.shape), self.device)
+            mine[mask] = theirs[mask].to(mine.dtype)
+
+    def _write_bodies(self, rows: np.ndarray) -> None:
+        model = self._model
         trunk = model.body_mass[1]
         payload = 1 + self.drawn.payload.double().numpy()[:, None] / trunk
         factor = np.concatenate([payload, self.drawn.link_mass.double().numpy()], 1)[rows]
@@ -251,6 +261,10 @@ class CpuEngine:
         )
         self._nonfinite[:], self._overflow[:] = 0, 0
         return told
+
+    def faults(self) -> Tensor:
+        told = self.report()
+        return torch.tensor([told.nonfinite, told.overflow, told.pool_overflow])
 
     # --- put away and taken out again -----------------------------------------------------------
     def tensors(self) -> dict[str, Tensor]:

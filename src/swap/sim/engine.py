@@ -20,6 +20,8 @@ from swap.robots import Robot
 from swap.sim.randomise import Draw
 
 ENGINES = ("cpu", "gpu")
+CONTACTS, CONTACT_ROWS = 48, 200
+"""Room on the GPU: contacts a world, in a pool all share; constraint rows of one world."""
 SPEED_LIMIT = 1e4
 """A coordinate faster than this (m/s, rad/s) has diverged as surely as a NaN."""
 
@@ -80,9 +82,10 @@ class Report:
     nonfinite: int = 0
     """Times a world went non-finite (or faster than any robot) and was contained."""
     overflow: int = 0
-    """Times a world had more contacts than fit; its physics was wrong, so it is marked failed."""
+    """Times a world had more contacts than fit; its physics was wrong, so it is marked failed. On
+    the GPU, use more `contact_rows`."""
     pool_overflow: int = 0
-    """Control steps in which the worlds' shared contact pool was full: raise nconmax."""
+    """Control steps in which the worlds' shared contact pool was full: use more `contacts`."""
     worlds: tuple[int, ...] = ()
     """The worlds behind the first two figures."""
 
@@ -120,8 +123,14 @@ class Engine(Protocol):
     def randomise(self, mask: Tensor, given: Draw, bodies: bool = True) -> None:
         """Give the masked worlds their grip, masses, motors and latency from the draw.
 
-        `bodies=False` leaves masses and centres of mass as they are. New ones are costly on the
-        GPU engine (hundreds of launches), so draw them now and then, the rest at every reset.
+        `bodies=False` leaves masses and centres of mass as they are: see `renew_bodies`.
+        """
+
+    def renew_bodies(self, mask: Tensor, given: Draw) -> None:
+        """Give the masked worlds the masses and centres of mass of the draw, and nothing else.
+
+        On the GPU engine this takes hundreds of launches, whatever the mask, and is a recording of
+        its own. So do it now and then, and outside of other recordings.
         """
 
     def replace(self, ids: Sequence[int], courses: Sequence[Course]) -> None:
@@ -129,6 +138,10 @@ class Engine(Protocol):
 
     def report(self) -> Report:
         """What went wrong since the last call; waits for the device."""
+
+    def faults(self) -> Tensor:
+        """The three figures of `report` [3], on the device, so that nobody waits. They are counted
+        from zero again, as after a report."""
 
     def tensors(self) -> dict[str, Tensor]:
         """All that the future depends on, by name; the bank is not among it."""
@@ -145,9 +158,12 @@ def make_engine(
     device: str | None = None,
     slots: int = SLOTS,
     threads: int = 0,
+    contacts: int = CONTACTS,
+    contact_rows: int = CONTACT_ROWS,
 ) -> Engine:
     """`cpu` or `gpu` by name; `threads` (0: all) are cpu's, `device` is gpu's: CUDA where there is
-    a GPU, otherwise Warp's CPU device, which runs the same code slowly."""
+    a GPU, otherwise Warp's CPU device, which runs the same code slowly. `contacts` and
+    `contact_rows` are gpu's too: on the CPU MuJoCo makes room as it is needed."""
     if name == "cpu":
         from swap.sim.cpu import CpuEngine
 
@@ -156,7 +172,7 @@ def make_engine(
         from swap.sim.gpu import GpuEngine
 
         place = device or ("cuda" if torch.cuda.is_available() else "cpu")
-        return GpuEngine(robot, bank, n, slots=slots, device=place)
+        return GpuEngine(robot, bank, n, slots, place, nconmax=contacts, njmax=contact_rows)
     raise unknown("engine", name, ENGINES)
 
 

@@ -20,6 +20,8 @@ from swap.robots.kinematics import turning
 from swap.robots.mjcf import build_spec, force_groups, group_of_geom
 from swap.sim import kernels
 from swap.sim.engine import (
+    CONTACT_ROWS,
+    CONTACTS,
     SPEED_LIMIT,
     Report,
     Start,
@@ -61,8 +63,8 @@ class GpuEngine:
         n: int,
         slots: int = SLOTS,
         device: str = "cuda",
-        nconmax: int = 48,
-        njmax: int = 200,
+        nconmax: int = CONTACTS,
+        njmax: int = CONTACT_ROWS,
         capture: bool = True,
     ) -> None:
         """`nconmax`: contacts and candidates a world, in a pool all share; `njmax`: constraint rows
@@ -72,13 +74,15 @@ class GpuEngine:
             raise UserError(f"no GPU for device '{device}'; use engine cpu, or device 'cpu'")
         # A tensor on it knows its index where the name, "cuda", leaves it open.
         self.robot, self.n, self.device = robot, n, torch.empty(0, device=device).device
-        self._recorder = Recorder(self.device)
+        self._recorder, self._deriver = Recorder(self.device), Recorder(self.device)
         with self._recorder.scope():
             self._build(bank, slots, nconmax, njmax)
             self._wire()
         if capture:
             self.state.base_quat[:, 0] = 1  # a zero quaternion has no rotation to step from
             self._recorder.record(self._control_step)
+            if self.device.type == "cuda":  # elsewhere a launch costs nothing to speak of
+                self._deriver.record(self._derive)
         everyone = torch.ones(n, dtype=torch.bool, device=self.device)
         self.assign(everyone, torch.zeros(n, dtype=torch.long, device=self.device))
         self.randomise(everyone, self.drawn)
@@ -231,12 +235,7 @@ class GpuEngine:
 
     def randomise(self, mask: Tensor, given: Draw, bodies: bool = True) -> None:
         check_mask(mask, self.n, self.device)
-        for name, mine in vars(self.drawn).items():
-            theirs = getattr(given, name)
-            check_tensor(name, theirs, tuple(mine.shape), self.device)
-            if bodies or name not in BODY_PARTS:
-                rows = mask.view(-1, *[1] * (mine.ndim - 1))
-                torch.where(rows, theirs.to(mine.dtype), mine, out=mine)
+        self._take(mask, given, [x for x in vars(given) if bodies or x not in BODY_PARTS])
         torch.mul(self.drawn.kp, self.robot.kp, out=self._kp)
         torch.mul(self.drawn.kd, self.robot.kd, out=self._kd)
         self._write_grip()
@@ -245,6 +244,18 @@ class GpuEngine:
         if bodies:
             self._write_bodies()
 
+    def renew_bodies(self, mask: Tensor, given: Draw) -> None:
+        check_mask(mask, self.n, self.device)
+        self._take(mask, given, BODY_PARTS)
+        self._write_bodies()
+
+    def _take(self, mask: Tensor, given: Draw, parts: Sequence[str]) -> None:
+        for name in parts:
+            mine, theirs = getattr(self.drawn, name), getattr(given, name)
+            check_tensor(name, theirs, tuple(mine.shape), self.device)
+            rows = mask.view(-1, *[1] * (mine.ndim - 1))
+            torch.where(rows, theirs.to(mine.dtype), mine, out=mine)
+
     def _write_bodies(self) -> None:
         payload = 1 + self.drawn.payload[:, None] / self.robot.trunk.mass
         factor = torch.cat([payload, self.drawn.link_mass], 1)
@@ -252,9 +263,17 @@ class GpuEngine:
             nominal = self._mass0[name][1:]
             field[:, 1:] = nominal * factor.view(*factor.shape, *[1] * (nominal.ndim - 1))
         self._ipos[:, 1] = self._ipos0[1] + self.drawn.com
+        if self._deriver.recorded:
+            self._deriver.play()
+        else:
+            with self._deriver.scope():
+                self._derive()
+
+    def _derive(self) -> None:
+        """What MuJoCo derives from masses and centres of mass. A step computes positions anew, so
+        none need be restored."""
         groups = mjw.SetConstGroup.FIXED | mjw.SetConstGroup.INERT0
-        with self._recorder.scope():
-            mjw.set_const(self._m, self._d, groups=groups, restore=False)
+        mjw.set_const(self._m, self._d, groups=groups, restore=False)
 
     # --- time -----------------------------------------------------------------------------------
     def step(self, targets: Tensor) -> None:
@@ -286,6 +305,12 @@ class GpuEngine:
         told = Report(
             int(nonfinite.sum()), int(overflow.sum()), int(self._pool), tuple(worlds.tolist())
         )
+        self._counts.zero_()
+        self._pool.zero_()
+        return told
+
+    def faults(self) -> Tensor:
+        told = torch.cat([self._counts.sum(1), self._pool])
         self._counts.zero_()
         self._pool.zero_()
         return told

@@ -1,0 +1,49 @@
+"""How OpenMP's threads wait: as its own library says it was told when torch loaded it."""
+
+import os
+import re
+import subprocess
+import sys
+
+import pytest
+
+NAMES = ("GOMP_SPINCOUNT", "OMP_WAIT_POLICY")
+
+
+def spins(start: list[str], **given: str) -> str:
+    """The figure GNU's OpenMP goes by, which it tells as it is loaded."""
+    rest = {name: value for name, value in os.environ.items() if name not in NAMES}
+    done = subprocess.run(
+        [sys.executable, *start],
+        env={**rest, "OMP_DISPLAY_ENV": "verbose", **given},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    told = re.search(r"GOMP_SPINCOUNT = '(\d+)'", done.stderr)
+    if told is None:
+        pytest.skip("torch uses another OpenMP here")
+    return told[1]
+
+
+MODULE = ["-m", "swap", "mirror"]
+SCRIPT = ["-c", "import sys; sys.argv = ['swap', 'mirror']; import swap.cli.main as m; m.main()"]
+
+
+def test_every_way_to_start_a_command_makes_them_sleep_soon():
+    plain = spins(["-c", "import torch"])
+    for start in (MODULE, SCRIPT):
+        assert spins(start) == "20000" != plain
+
+
+def test_what_the_user_says_is_kept():
+    assert spins(MODULE, GOMP_SPINCOUNT="123") == "123"
+    assert spins(MODULE, OMP_WAIT_POLICY="PASSIVE") == "0"
+    active = {"OMP_WAIT_POLICY": "ACTIVE"}
+    assert spins(MODULE, **active) == spins(["-c", "import torch"], **active)
+
+
+def test_torch_is_not_there_before():
+    code = "import sys, swap.cli.main; print([m for m in ('torch', 'numpy') if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
