@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from swap.courses import Course, Goals, goals, make, run_up, size_of
+from swap.courses import FAMILIES, Course, Goals, goals, make, run_up, size_of
 
 
 @dataclass(frozen=True)
@@ -58,18 +58,21 @@ def build(
     seed: int,
     hardest: float = 1.0,
 ) -> Bank:
-    """The same seed gives the same courses, whatever other families are in the list."""
+    """The same seed gives the same courses, whatever other families are in the list. Levels go
+    from 0 to `hardest`, or to the hardest that can be built of a family."""
     courses: list[Course] = []
     table = torch.zeros(len(families), levels, variants, dtype=torch.long)
-    difficulties = np.linspace(0.0, hardest, levels).tolist() if levels > 1 else [0.0]
+    sizes = torch.zeros(len(families), levels)
     for f, name in enumerate(families):
+        top = min(hardest, FAMILIES[name].hardest)
+        difficulties = np.linspace(0.0, top, levels).tolist() if levels > 1 else [0.0]
+        sizes[f] = torch.tensor([size_of(name, d) for d in difficulties])
         rng = np.random.default_rng([seed, *name.encode()])
         for level, difficulty in enumerate(difficulties):
             for v in range(variants):
                 course = make(name, difficulty, rng)
                 table[f, level, v] = len(courses)
                 courses.append(course.mirror() if mirror_half and v % 2 else course)
-    sizes = torch.tensor([[size_of(name, d) for d in difficulties] for name in families])
     return Bank(tuple(families), tuple(courses), table, sizes)
 
 
