@@ -26,6 +26,7 @@ COMMANDS = {
     "arms": "the arms of the ablation: what each constrains, and how large its networks are",
     "train": "train a preset: progress, checkpoints, metrics; Ctrl-C saves, --resume goes on",
     "eval": "how often a trained robot succeeds, by obstacle and size",
+    "record": "the largest box and gap a trained robot masters, beside published ones",
     "curves": "runs side by side: how they learned, or what swap eval measured, and a figure",
     "play": "film a trained robot on a course, and what it imagines",
     "keep": "a trained robot's networks as one file with a card",

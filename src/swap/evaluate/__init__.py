@@ -2,5 +2,5 @@
 its mirror, and what it imagines.
 
 Read in this order: scenes -> mirror_audit -> parity_audit -> rivals -> sim_bench; train_bench;
-trained -> wilson -> success -> imagination -> pairs -> model_audit -> curves -> figures
+trained -> wilson -> success -> record -> imagination -> pairs -> model_audit -> curves -> figures
 """

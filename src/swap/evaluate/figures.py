@@ -155,7 +155,8 @@ def _name_above(figure: "Figure", panels: Mapping[str, "Axes"], title: str = "")
         lines, names, loc="outside upper left", ncols=columns, frameon=False, labelcolor="linecolor"
     )
     if title:
-        legend.set_title(title, prop={"size": TITLE_PT})
+        legend.set_title(title)
+        legend.get_title().set_fontsize(TITLE_PT)
         legend.set_alignment("left")
 
 
