@@ -65,6 +65,22 @@ def test_measured_policies_side_by_side(tmp_path, capsys, figures):
     assert out.stat().st_size > 1000
 
 
+def test_speeds_of_one_file_are_lines_of_their_own(tmp_path, capsys, figures):
+    file = tmp_path / "speeds.json"
+    (row, *_) = (r for r in json.loads(Path(EVAL).read_text())["rows"] if r["family"] == "box")
+    told = [row | {"speed": speed, "success": 0.1 * speed} for speed in (1.0, 2.0)]
+    file.write_text(json.dumps({"rows": told}))
+    words = ["curves", "--eval", EVAL, str(file), "--names", "old", "new", "--families", "box"]
+    assert cli.dispatch([*words, "--out", str(tmp_path / "x.png")]) == 0
+    text = capsys.readouterr().out
+    assert "new 1 m/s" in text
+    assert "new 2 m/s" in text
+    (figure,) = figures
+    names = [line.get_label() for line in figure.axes[0].get_lines()]
+    assert names == ["old", "new 1 m/s", "new 2 m/s"]
+    assert [float(line.get_ydata()[0]) for line in figure.axes[0].get_lines()[1:]] == [0.1, 0.2]
+
+
 @pytest.mark.parametrize(
     ("words", "says"),
     [

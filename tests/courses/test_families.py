@@ -18,6 +18,7 @@ RANGES = {
     "tilted_gap": (0.2, 3.0, "m"),
     "stepping_stones": (0.1, 0.5, "m"),
 }
+LIMITS = {"box": 2.2, "gap": 3.6}
 names = st.sampled_from(list(RANGES))
 difficulties = st.floats(0, 1)
 
@@ -72,16 +73,41 @@ def test_unknown_family_names_close_ones():
         make("stair", 0.5, np.random.default_rng(0))
 
 
-@pytest.mark.parametrize("difficulty", [-0.01, 1.01, float("nan"), float("inf")])
+@pytest.mark.parametrize("difficulty", [-0.01, 1.17, float("nan"), float("inf")])
 def test_difficulty_outside_its_range_is_refused(difficulty):
-    with pytest.raises(UserError, match=r"outside \[0, 1\]; 0 is 0.05 m, 1 is 1.9 m$"):
+    says = r"outside \[0, 1.162\]; 0 is 0.05 m, 1 is 1.9 m; 1.162 is 2.2 m$"
+    with pytest.raises(UserError, match=says):
         make("box", difficulty, np.random.default_rng(0))
 
 
-@pytest.mark.parametrize("size", [0.04, 1.91, float("nan")])
+@pytest.mark.parametrize("difficulty", [-0.01, 1.01, float("nan"), float("inf")])
+def test_most_families_end_at_1(difficulty):
+    with pytest.raises(UserError, match=r"outside \[0, 1\]; 0 is 0.05 m, 1 is 0.23 m$"):
+        make("stairs", difficulty, np.random.default_rng(0))
+
+
+@pytest.mark.parametrize("size", [0.04, 2.21, float("nan")])
 def test_size_outside_its_range_is_refused(size):
-    with pytest.raises(UserError, match=r"'box' comes in 0.05 to 1.9 m"):
+    with pytest.raises(UserError, match=r"'box' comes in 0.05 to 2.2 m"):
         difficulty_of("box", size)
+
+
+@given(st.sampled_from(["box", "gap"]), st.floats(0, 1))
+def test_boxes_and_gaps_can_be_built_beyond_their_range(name, share):
+    low, high, _ = RANGES[name]
+    size = high + share * (LIMITS[name] - high)
+    course = make(name, difficulty_of(name, size), np.random.default_rng(0))
+    assert course.size == pytest.approx(size, abs=1e-12)
+    assert course.difficulty == pytest.approx((size - low) / (high - low))
+    assert FAMILIES[name].largest == LIMITS[name]
+    assert size_of(name, FAMILIES[name].hardest) == pytest.approx(LIMITS[name], abs=1e-12)
+
+
+def test_a_limit_lies_beyond_a_range():
+    box = FAMILIES["box"]
+    for limit in (1.0, float("nan")):
+        with pytest.raises(UserError, match="give a range, and a limit not below it"):
+            Family("low", box.size, box.about, box.origin, box.build, limit)
 
 
 def test_a_name_is_taken_once():

@@ -45,6 +45,14 @@ def test_lopsided_courses_differ_from_their_mirror_image(name):
     assert difference.max() > 0.05
 
 
+@pytest.mark.parametrize("name", ["box", "gap"])
+def test_beyond_the_range_too(name):
+    it = course(name, FAMILIES[name].hardest)
+    x, y = np.linspace(-2.2, it.goal_x + 4, 300)[:, None], np.linspace(-3, 3, 121) + 1e-4
+    assert np.array_equal(heights(it, x, y), heights(it.mirror(), x, -y))
+    assert it.mirror().difficulty == it.difficulty
+
+
 @pytest.mark.parametrize("name", ["flat", "box", "gap", "stairs"])
 def test_upright_courses_are_their_own_mirror_image(name):
     it = course(name)

@@ -42,6 +42,21 @@ def test_success_is_reachable_and_only_past_the_obstacle(name, difficulty, mirro
     assert not succeeds(it, *stand(it, 0.0))
 
 
+@pytest.mark.parametrize("name", ["box", "gap"])
+@pytest.mark.parametrize("mirrored", [False, True])
+def test_success_lies_beyond_the_largest_obstacle_too(name, mirrored):
+    it = course(name, FAMILIES[name].hardest)
+    it = it.mirror() if mirrored else it
+    assert it.size == pytest.approx(FAMILIES[name].largest)
+    assert succeeds(it, *stand(it, it.goal_x + 0.9))
+    assert succeeds(it, *stand(it, it.goal_x + 2.0, y=-0.5))
+    assert not succeeds(it, *stand(it, it.goal_x + 0.7))
+    assert not succeeds(it, *stand(it, it.goal_x - 0.5 * it.size))
+    inside, ahead = it.goal_x - 0.5 * it.size, it.goal_x + 1.0
+    assert heights(it, ahead, 0.0) == pytest.approx(it.size if name == "box" else 0.0)
+    assert heights(it, inside, 0.0) == pytest.approx(0.0 if name == "box" else -2.0)
+
+
 @each_family
 def test_beside_the_lane_tipped_over_or_hanging_is_no_success(name):
     it = course(name)

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from swap.env import CurriculumCfg, EnvCfg
+from swap.env import CurriculumCfg, EnvCfg, ParkourEnv
 from swap.env.bank import build, share_out
 from swap.env.chance import Chance
 from swap.env.curriculum import Curriculum
@@ -102,8 +102,20 @@ def test_the_bank_holds_each_family_at_each_level_in_its_variants():
 def test_the_top_level_is_as_hard_as_it_is_allowed_to_be():
     bank = build(["box"], 3, 1, False, seed=0, hardest=0.2)
     assert bank.sizes[0].tolist() == pytest.approx([0.05, 0.235, 0.42])
-    with pytest.raises(UserError, match=r"hardest=1.2 is a share; use 0 to 1"):
-        EnvCfg(hardest=1.2)
+    for hardest in (-0.1, float("nan"), float("inf")):
+        with pytest.raises(UserError, match=r"hardest=.*; give 0 or more: 1 is the end"):
+            EnvCfg(hardest=hardest)
+
+
+def test_beyond_the_range_each_family_goes_as_far_as_it_can_be_built():
+    names = ["flat", "box", "gap", "stairs"]
+    cfg = EnvCfg(families=tuple((name, 1.0) for name in names), levels=3, hardest=1.2)
+    bank = build(names, cfg.levels, 1, False, seed=0, hardest=cfg.hardest)
+    assert bank.sizes[:, -1].tolist() == pytest.approx([0.0, 2.2, 0.2 + 1.2 * 2.8, 0.23])
+    assert bank.sizes[:, 0].tolist() == pytest.approx([0.0, 0.05, 0.2, 0.05])
+    assert bank.sizes[3].tolist() == pytest.approx([0.05, 0.14, 0.23])
+    env = ParkourEnv(cfg, 4)
+    assert env.engine._bank.n == 12 * cfg.variants
 
 
 def test_mirrored_variants_are_high_on_the_other_side():

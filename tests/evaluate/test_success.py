@@ -33,6 +33,7 @@ def test_wilson_holds_the_true_rate_as_often_as_it_says():
 def test_points_span_each_family():
     wanted = points(["flat", "box"], 3)
     assert wanted == [("flat", 0.0), ("box", 0.0), ("box", 0.5), ("box", 1.0)]
+    assert points(["box", "stairs"], 2, hardest=1.1)[1::2] == [("box", 1.1), ("stairs", 1.0)]
     assert points(["flat", "gap"], 2, hardest=0.2) == [("flat", 0.0), ("gap", 0.0), ("gap", 0.2)]
 
 
@@ -57,6 +58,9 @@ def test_eval_gives_the_same_figures_for_a_run_and_for_its_kept_file(run_folder,
     assert tables[0] == tables[1]
     (row,) = tables[0]
     assert row["trials"] == 3
+    assert (row["speed"], row["side"]) == (1.0, "both")
+    assert sum(row["reasons"].values()) + round(row["success"] * 3) == 3
+    assert row["stalled"] == row["reasons"].get("stalled", 0) / 3
     assert row["low"] <= row["success"] <= row["high"]
     assert "success at 1 m/s" in capsys.readouterr().out
     assert file.with_suffix(".png").stat().st_size > 1000  # of the run folder
@@ -71,8 +75,37 @@ def test_sizes_are_measured_as_they_are_asked_for(run_folder, tmp_path):
     assert [row["size"] for row in rows] == pytest.approx([0.35, 0.4])
     with pytest.raises(UserError, match=r"--sizes are of one family; name it with --family"):
         cli.dispatch(words)
-    with pytest.raises(UserError, match=r"'box' comes in 0.05 to 1.9 m, not 3"):
+    with pytest.raises(UserError, match=r"'box' comes in 0.05 to 2.2 m, not 3"):
         cli.dispatch([*words[:2], "--sizes", "3", "--family", "box", "--device", "cpu"])
+
+
+def test_several_speeds_are_a_column_and_lines_of_the_figure(
+    run_folder, tmp_path, capsys, monkeypatch
+):
+    from swap.evaluate import figures
+
+    drawn = []
+    monkeypatch.setattr(figures, "write", lambda figure, path: drawn.append(figure))
+    file = tmp_path / "eval.json"
+    words = ["eval", str(run_folder), "--family", "gap", "--points", "2", "--trials", "1"]
+    words += ["--device", "cpu", "--json", str(file), "--side", "right"]
+    assert cli.dispatch([*words, "--speed", "0.5", "1.5", "0.5"]) == 0
+    told = json.loads(file.read_text())
+    assert [row["speed"] for row in told["rows"]] == [0.5, 0.5, 1.5, 1.5]
+    assert told["facts"]["speeds_mps"] == [0.5, 1.5]
+    names = [line.get_label() for line in drawn[0].axes[0].get_lines()]
+    assert names == ["0.5 m/s", "1.5 m/s"]
+    (legend,) = drawn[0].legends
+    assert "success at 0.5, 1.5 m/s" in legend.get_title().get_text()
+    assert drawn[0].get_suptitle() == ""  # it would be printed over the names
+    text = capsys.readouterr().out
+    assert "success at 0.5, 1.5 m/s" in text
+    assert "speed ┃" in text
+    assert "right" in text
+    assert cli.dispatch([*words, "--speed", "0.5"]) == 0
+    assert "speed ┃" not in capsys.readouterr().out
+    assert {row["speed"] for row in json.loads(file.read_text())["rows"]} == {0.5}
+    assert len(drawn[1].axes[0].get_lines()) == 1
 
 
 def test_a_run_folder_gets_its_figure_a_kept_file_only_when_asked(tmp_path):
@@ -103,8 +136,8 @@ def test_the_published_robots_load_and_climb(name):
     robot = trained(Path(__file__).parents[2] / "models" / f"{name}.safetensors")
     rng = np.random.default_rng(0)
     courses = [make("box", difficulty_of("box", 0.5), rng) for _ in range(4)]
-    success, _ = attempt(robot, courses, each=2, speed_mps=1.0, device="cpu", seed=3)
-    assert success.float().mean() >= 0.75  # 99 % or better in 500 trials and more
+    outcome = attempt(robot, courses, each=2, speed_mps=1.0, device="cpu", seed=3)
+    assert outcome.success.float().mean() >= 0.75  # 99 % or better in 500 trials and more
 
 
 def test_mistakes_name_the_fix(tmp_path, run_folder):
@@ -116,5 +149,12 @@ def test_mistakes_name_the_fix(tmp_path, run_folder):
         cli.dispatch(["eval", str(run_folder), "--plot", "x.doc", "--device", "cpu"])
     with pytest.raises(UserError, match="--trials 0 measures nothing"):
         cli.dispatch(["eval", str(run_folder), "--trials", "0", "--device", "cpu"])
+    with pytest.raises(UserError, match="--seed -1 is negative"):
+        cli.dispatch(["eval", str(run_folder), "--seed", "-1", "--device", "cpu"])
+    with pytest.raises(UserError, match="--side"):
+        cli.dispatch(["eval", str(run_folder), "--side", "up", "--device", "cpu"])
+    for speed in ("nan", "-1", "0", "inf"):
+        with pytest.raises(UserError, match=f"--speed {speed} leads to no goal; use more than 0"):
+            cli.dispatch(["eval", str(run_folder), "--speed", "1", speed, "--device", "cpu"])
     with pytest.raises(UserError, match=r"cannot read .*; name a --json file"):
         cli.dispatch(["keep", str(run_folder), "--out", "x.safetensors", "--figures", "nope"])

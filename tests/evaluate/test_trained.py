@@ -87,7 +87,7 @@ def test_eval_of_the_run_of_the_file_and_blind(folder, kept, tmp_path, capsys):
     assert run["facts"]["blind"] is False
     assert "blind" not in capsys.readouterr().out
     blind = evaluated(kept, tmp_path, "--blind")
-    assert blind["facts"] == {"speed_mps": 1.0, "seed": 1, "blind": True}
+    assert blind["facts"] == {"speeds_mps": [1.0], "side": "both", "seed": 1, "blind": True}
     assert "success at 1 m/s, blind" in capsys.readouterr().out
 
 
@@ -110,7 +110,7 @@ def test_blind_reaches_the_driver(monkeypatch):
     course = [make("box", 0.3, np.random.default_rng(0))]
     for blind in (False, True):
         shown.clear()
-        attempt(tiny_swap.robot(), course, 1, 1.0, "cpu", 0, blind=blind)
+        attempt(tiny_swap.robot(), course, 1.0, "cpu", 0, blind=blind)
         seen = torch.stack(shown)
         assert len(seen) > 3
         assert bool((seen == 0.5).all()) is blind

@@ -39,7 +39,8 @@ def run(args: Args) -> int:
     rows = [row(name, args.seed) for name in names]
     if args.out is not None:
         folder(args.out)
-    show(Report("Course families", rows, ["sizes at difficulty 0 and 1"]), args.json)
+    note = "from, to: sizes at difficulty 0 and 1. at most: the largest that can be built."
+    show(Report("Course families", rows, [note]), args.json)
     if args.out is not None:
         for number, (family, shots) in enumerate(
             gallery(args.out, names, args.seed, width, height), 1
@@ -56,6 +57,7 @@ def row(name: str, seed: int) -> dict[str, str | int | float]:
         "family": name,
         "from": family.size.low,
         "to": family.size.high,
+        "at most": family.largest,
         "unit": family.size.unit,
         "boxes": max(boxes),
         "what it is": family.about,

@@ -71,7 +71,9 @@ def able(args: Args) -> "Figure":
     from swap.evaluate.figures import success_figure
 
     names = of.labels(args.eval, args.names)
-    arms = {name: of.read_success(path) for name, path in zip(names, args.eval, strict=True)}
+    arms: dict[str, list[of.Row]] = {}
+    for name, path in zip(names, args.eval, strict=True):
+        arms |= of.by_speed(name, of.read_success(path))
     families = of.selected(args.families, of.measured_on(arms))
     show(Report("Success", of.success_table(arms, families), ["the figure has 95 % intervals"]))
     return success_figure(arms, families)

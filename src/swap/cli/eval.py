@@ -2,11 +2,12 @@
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 import tyro
 
 from swap.cli.device import chosen
-from swap.cli.show import Report, show, writable
+from swap.cli.show import Report, save, show, writable
 from swap.errors import UserError, unknown
 
 
@@ -23,9 +24,12 @@ class Args:
     sizes: tuple[float, ...] = ()
     """Just these sizes of the one --family, in its own unit (m or deg), in place of --points."""
     trials: int = 100
-    """Trials a point; the paper's figures have 1500."""
-    speed: float = 1.0
-    """Commanded forward speed, m/s."""
+    """Trials a point, each on a course of its own; the paper's figures have 1500."""
+    speed: tuple[float, ...] = (1.0,)
+    """Commanded forward speeds, m/s, one or more."""
+    side: Literal["left", "right", "both"] = "both"
+    """Where courses are high that have a high side: left, as they are built; right, the same
+    mirrored; both, every second trial mirrored."""
     seed: int = 1
     """Of courses, starts and noise."""
     blind: bool = False
@@ -45,7 +49,9 @@ def run(args: Args) -> int:
     if args.points < 1:
         raise UserError(f"--points {args.points} measures nothing; use 1 or more")
     device = chosen(args.device)
+    from swap.cli.progress import ProgressLine
     from swap.courses import FAMILIES, difficulty_of
+    from swap.evaluate.curves import by_speed
     from swap.evaluate.figures import drawable, success_figure, write
     from swap.evaluate.success import measure, points
     from swap.evaluate.trained import trained
@@ -61,26 +67,38 @@ def run(args: Args) -> int:
     wanted = points(families, args.points, robot.cfg.env.hardest)
     if args.sizes:
         wanted = [(families[0], difficulty_of(families[0], size)) for size in args.sizes]
-    rows = list(
-        measure(
-            robot,
-            wanted,
-            trials=args.trials,
-            speed_mps=args.speed,
-            device=device,
-            seed=args.seed,
-            blind=args.blind,
+    speeds = tuple(dict.fromkeys(args.speed))
+    with ProgressLine() as told:
+        rows = list(
+            measure(
+                robot,
+                wanted,
+                trials=args.trials,
+                speeds_mps=speeds,
+                device=device,
+                seed=args.seed,
+                side=args.side,
+                blind=args.blind,
+                told=told,
+            )
         )
-    )
-    title = f"{robot.name}, iteration {robot.iteration}: success at {args.speed:g} m/s"
-    notes = ["low, high: 95 % interval (Wilson). stalled: share that made no headway for 2 s."]
+    at = ", ".join(f"{speed:g}" for speed in speeds)
+    title = f"{robot.name}, iteration {robot.iteration}: success at {at} m/s"
+    notes = [
+        "low, high: 95 % interval (Wilson). failures: how many trials ended so.",
+        "side: where courses are high that have a high side.",
+    ]
     if args.blind:
         title += ", blind"
         notes.append("blind: the camera was blanked, the farthest in every pixel.")
-    facts = {"speed_mps": args.speed, "seed": args.seed, "blind": args.blind}
-    show(Report(title, rows, notes, facts), args.json)
+    facts = {"speeds_mps": speeds, "side": args.side, "seed": args.seed, "blind": args.blind}
+    hidden = {"difficulty", "reasons", "stalled"} | ({"speed"} if len(speeds) == 1 else set())
+    shown = [{key: x for key, x in row.items() if key not in hidden} for row in rows]
+    show(Report(title, shown, notes))
+    save(Report(title, rows, notes, facts), args.json)
     if plot is not None:
-        write(success_figure({robot.name: rows}, list(dict.fromkeys(families)), title), plot)
+        arms = by_speed("" if len(speeds) > 1 else robot.name, rows)
+        write(success_figure(arms, list(dict.fromkeys(families)), title), plot)
         print(f"figure: {plot}")
     return 0
 

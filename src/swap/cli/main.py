@@ -27,6 +27,7 @@ COMMANDS = {
     "arms": "the arms of the ablation: what each constrains, and how large its networks are",
     "train": "train a preset, or --from a robot: progress, metrics; Ctrl-C saves, --resume goes on",
     "eval": "how often a trained robot succeeds, by obstacle and size",
+    "record": "the largest box and gap a trained robot masters, beside published ones",
     "gait": "how a trained robot walks, by speed, beside the reference gaits",
     "curves": "runs side by side: how they learned, or what swap eval measured, and a figure",
     "play": "film a trained robot on a course, and what it imagines",

@@ -1,4 +1,4 @@
-"""Terrain as boxes: one function per obstacle, difficulty in [0, 1], and its mirror image."""
+"""Terrain as boxes: one function per obstacle, difficulties from 0 up, and its mirror image."""
 
 from swap.courses.course import SLOTS, Boxes, Course, stack
 from swap.courses.families import FAMILIES, Family, difficulty_of, make, register, size_of

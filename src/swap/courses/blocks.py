@@ -23,7 +23,7 @@ Span2 = tuple[float, float]
 
 @dataclass(frozen=True)
 class Span:
-    """A range of sizes, low at difficulty 0 and high at difficulty 1, linear between."""
+    """A range of sizes, low at difficulty 0 and high at difficulty 1, linear between and beyond."""
 
     low: float
     high: float
@@ -31,6 +31,10 @@ class Span:
 
     def at(self, difficulty: float) -> float:
         return self.low * (1.0 - difficulty) + self.high * difficulty
+
+    def share(self, size: float) -> float:
+        """The inverse of `at`; 0 where there is only one size."""
+        return (size - self.low) / (self.high - self.low) if self.low < self.high else 0.0
 
 
 class Block(NamedTuple):

@@ -16,6 +16,8 @@ from swap.courses.blocks import (
 )
 
 HEIGHT_M = Span(0.05, 1.9, "m")
+LIMIT_M = 2.2
+"""From 3.5 m away the camera still sees the upper edge of such a wall."""
 LANE_M = 2.0
 
 

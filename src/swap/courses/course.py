@@ -24,7 +24,7 @@ class Course:
 
     family: str
     difficulty: float
-    """In [0, 1] over the family's range."""
+    """In [0, 1] over the family's range; more beyond it."""
     pos: np.ndarray
     """Box centres [n, 3]."""
     quat: np.ndarray

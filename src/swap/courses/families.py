@@ -22,6 +22,25 @@ class Family:
     origin: str
     """Where it comes from: paper, WMP, ours."""
     build: Callable[[float, np.random.Generator], Sketch]
+    limit: float | None = None
+    """The largest size that can be built, beyond the range; None: the range is all there is."""
+
+    def __post_init__(self) -> None:
+        if self.limit is not None and not self.size.low < self.size.high <= self.limit:
+            raise UserError(
+                f"course family '{self.name}' has limit={self.limit:g} with sizes "
+                f"{self.size.low:g} to {self.size.high:g}; give a range, and a limit not below it"
+            )
+
+    @property
+    def largest(self) -> float:
+        """The largest size that can be built."""
+        return self.size.high if self.limit is None else self.limit
+
+    @property
+    def hardest(self) -> float:
+        """The difficulty of the largest size; 1 where nothing lies beyond the range."""
+        return 1.0 if self.limit is None else self.size.share(self.limit)
 
 
 FAMILIES: dict[str, Family] = {}
@@ -35,8 +54,15 @@ def register(family: Family) -> None:
 
 for _family in (
     Family("flat", flat.NOTHING_M, "level ground", "WMP", flat.flat),
-    Family("box", box.HEIGHT_M, "a box to climb; stay on top", "paper", box.box),
-    Family("gap", gap.WIDTH_M, "a gap to leap, a pit on all sides", "paper", gap.gap),
+    Family("box", box.HEIGHT_M, "a box to climb; stay on top", "paper", box.box, box.LIMIT_M),
+    Family(
+        "gap",
+        gap.WIDTH_M,
+        "a gap to leap, a pit on all sides",
+        "paper",
+        gap.gap,
+        gap.LIMIT_M,
+    ),
     Family("stairs", stairs.STEP_M, "a flight up and a flight down", "paper", stairs.stairs),
     Family(
         "lateral_slope",
@@ -106,24 +132,25 @@ def make(family: str, difficulty: float, rng: np.random.Generator) -> Course:
 
 
 def size_of(family: str, difficulty: float) -> float:
-    """Difficulty in [0, 1] -> the obstacle's size in its own unit."""
-    span = find(family).size
-    if not 0.0 <= difficulty <= 1.0:  # also refuses NaN
+    """Difficulty -> the obstacle's size in its own unit; 0 to 1 is the family's range."""
+    found = find(family)
+    span = found.size
+    if not 0.0 <= difficulty <= found.hardest:  # also refuses NaN
+        end = f"; {found.hardest:.4g} is {found.limit:g} {span.unit}" if found.limit else ""
         raise UserError(
-            f"difficulty {difficulty:g} of '{family}' is outside [0, 1]; "
-            f"0 is {span.low:g} {span.unit}, 1 is {span.high:g} {span.unit}"
+            f"difficulty {difficulty:g} of '{family}' is outside [0, {found.hardest:.4g}]; "
+            f"0 is {span.low:g} {span.unit}, 1 is {span.high:g} {span.unit}{end}"
         )
     return span.at(difficulty)
 
 
 def difficulty_of(family: str, size: float) -> float:
     """The inverse of `size_of`: people speak in metres and degrees."""
-    span = find(family).size
-    if not span.low <= size <= span.high:
+    found = find(family)
+    span = found.size
+    if not span.low <= size <= found.largest:
         raise UserError(
-            f"'{family}' comes in {span.low:g} to {span.high:g} {span.unit}, not {size:g}; "
+            f"'{family}' comes in {span.low:g} to {found.largest:g} {span.unit}, not {size:g}; "
             f"choose a size in that range"
         )
-    if span.low == span.high:
-        return 0.0
-    return min(1.0, max(0.0, (size - span.low) / (span.high - span.low)))
+    return min(found.hardest, span.share(size))

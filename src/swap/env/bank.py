@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from swap.courses import Course, Goals, goals, make, run_up, size_of
+from swap.courses import FAMILIES, Course, Goals, goals, make, run_up, size_of
 
 
 @dataclass(frozen=True)
@@ -58,24 +58,26 @@ def build(
     seed: int,
     hardest: float = 1.0,
 ) -> Bank:
-    """The same seed gives the same courses, whatever other families are in the list."""
+    """The same seed gives the same courses, whatever other families are in the list. Levels go
+    from 0 to `hardest`, or to the hardest that can be built of a family."""
     courses: list[Course] = []
     table = torch.zeros(len(families), levels, variants, dtype=torch.long)
-    steps = difficulties(levels, hardest)
+    sizes = torch.zeros(len(families), levels)
     for f, name in enumerate(families):
+        steps = difficulties(name, levels, hardest)
+        sizes[f] = torch.tensor([size_of(name, d) for d in steps])
         rng = np.random.default_rng([seed, *name.encode()])
         for level, difficulty in enumerate(steps):
             for v in range(variants):
                 course = make(name, difficulty, rng)
                 table[f, level, v] = len(courses)
                 courses.append(course.mirror() if mirror_half and v % 2 else course)
-    sizes = torch.tensor([[size_of(name, d) for d in steps] for name in families])
     return Bank(tuple(families), tuple(courses), table, sizes)
 
 
-def difficulties(levels: int, hardest: float) -> list[float]:
-    """Of each level, evenly from 0 to `hardest`."""
-    every: list[float] = np.linspace(0.0, hardest, levels).tolist()
+def difficulties(family: str, levels: int, hardest: float) -> list[float]:
+    """Of each level, evenly from 0 to `hardest`, or to the hardest that can be built of the family."""
+    every: list[float] = np.linspace(0.0, min(hardest, FAMILIES[family].hardest), levels).tolist()
     return every
 
 

@@ -1,5 +1,6 @@
 """What an environment can be told: frozen dataclasses of plain values, checked when made."""
 
+import math
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -204,7 +205,8 @@ class EnvCfg:
     """Difficulties of each family, evenly from 0 to `hardest`."""
     hardest: float = 1.0
     """The top level's difficulty; 1 is the end of a family's range. A world that has passed it
-    plays all levels alike: less than 1 buys reliability with reach."""
+    plays all levels alike: less than 1 buys reliability with reach. More than 1 goes beyond the
+    range, as far as a family can be built: boxes and gaps; the others stop at 1."""
     variants: int = 4
     """Random courses of each family and level."""
     mirror_half: bool = True
@@ -239,7 +241,10 @@ class EnvCfg:
                 share > 0, f"family '{name}' has share {share:g}; give more than 0 or leave it out"
             )
             _need(names.count(name) == 1, f"family '{name}' is listed twice; add up its shares")
-        _need_share("hardest", self.hardest)
+        _need(
+            0 <= self.hardest < math.inf,
+            f"hardest={self.hardest:g}; give 0 or more: 1 is the end of a family's range",
+        )
         _need(bool(names), "families is empty; list at least one, e.g. flat 1")
         for name in ("levels", "variants", "camera_every", "contacts", "contact_rows"):
             _need(getattr(self, name) >= 1, f"{name}={getattr(self, name)}; use 1 or more")

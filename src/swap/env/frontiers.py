@@ -18,11 +18,11 @@ def by_family(frontier: Tensor, cfg: EnvCfg) -> dict[str, Tensor]:
     return {name: own for name, own in several.items() if len(own)}
 
 
-def converted(frontier: Tensor, old: EnvCfg, new: EnvCfg) -> Tensor:
-    """The same where levels mean other difficulties: the easiest level that is harder than all that
+def converted(frontier: Tensor, family: str, old: EnvCfg, new: EnvCfg) -> Tensor:
+    """Those of one family, where levels mean other difficulties: the easiest level that is harder than all that
     was passed. What is past the top of `old` may be anywhere in `new`."""
-    passed = np.array([-1.0, *difficulties(old.levels, old.hardest)])  # by frontier
-    levels = difficulties(new.levels, new.hardest)
+    passed = np.array([-1.0, *difficulties(family, old.levels, old.hardest)])  # by frontier
+    levels = difficulties(family, new.levels, new.hardest)
     table = np.searchsorted(levels, passed + TOLERANCE, side="right")
     return torch.from_numpy(table)[frontier.long()]
 

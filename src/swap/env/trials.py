@@ -87,9 +87,14 @@ class Trials(ParkourEnv):
         return Outcome(success, self._reason.clone(), self._steps * CONTROL_DT, far_m)
 
     @property
+    def ended(self) -> int:
+        """How many trials are over; waits for the device."""
+        return int(self._idle.sum())
+
+    @property
     def finished(self) -> bool:
-        """Waits for the device."""
-        return bool(self._idle.all())
+        """Whether all are over; waits for the device."""
+        return self.ended == self.n
 
     def metrics(self, team: Team = ALONE) -> dict[str, float]:
         """By family; there are no frontiers here."""

@@ -2,6 +2,6 @@
 its gait, its mirror, and what it imagines.
 
 Read in this order: scenes -> mirror_audit -> parity_audit -> rivals -> sim_bench; train_bench;
-trained -> wilson -> success -> footfalls -> gait -> imagination -> pairs -> model_audit
+trained -> wilson -> success -> record -> footfalls -> gait -> imagination -> pairs -> model_audit
 -> curves -> figures
 """

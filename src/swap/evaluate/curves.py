@@ -107,6 +107,18 @@ def read_success(path: Path) -> list[dict[str, Any]]:
     return rows
 
 
+def by_speed(name: str, rows: Sequence[Row]) -> dict[str, list[Row]]:
+    """The points of one robot as arms: one, or one a commanded speed if there are several."""
+    speeds = list(dict.fromkeys(row.get("speed") for row in rows))
+    if len(speeds) == 1:
+        return {name: list(rows)}
+    return {
+        f"{name} {speed:g} m/s".strip(): [row for row in rows if row.get("speed") == speed]
+        for speed in speeds
+        if speed is not None
+    }
+
+
 def labels(paths: Sequence[Path], given: Sequence[str] = ()) -> list[str]:
     """The names asked for; or as much of each path's end as tells it from the others."""
     if given and len(given) != len(paths):

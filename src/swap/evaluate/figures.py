@@ -116,10 +116,10 @@ def success_figure(
             else:
                 axes.tick_params(axis="y", length=0, labelleft=False)
         if len(arms) > 1:
-            _name_above(figure, panels)
+            _name_above(figure, panels, title)
         else:
             title = title or next(iter(arms))
-        figure.suptitle(title, x=0.01, ha="left", fontsize=TITLE_PT)
+            figure.suptitle(title, x=0.01, ha="left", fontsize=TITLE_PT)
     return figure
 
 
@@ -146,13 +146,18 @@ def _look(k: int) -> dict[str, Any]:
     return {"color": COLOURS[k % n], "linestyle": DASHES[k // n % len(DASHES)]}
 
 
-def _name_above(figure: "Figure", panels: Mapping[str, "Axes"]) -> None:
+def _name_above(figure: "Figure", panels: Mapping[str, "Axes"], title: str = "") -> None:
+    """The title is the legend's: one of the figure's own would be printed over it."""
     lines = next(iter(panels.values())).get_lines()
     names = [str(line.get_label()) for line in lines]
     columns = max(1, min(len(names), int(90 / (max(map(len, names)) + 6))))
-    figure.legend(
+    legend = figure.legend(
         lines, names, loc="outside upper left", ncols=columns, frameon=False, labelcolor="linecolor"
     )
+    if title:
+        legend.set_title(title)
+        legend.get_title().set_fontsize(TITLE_PT)
+        legend.set_alignment("left")
 
 
 def _name_ends(axes: "Axes") -> None:

@@ -1,13 +1,16 @@
 """A trained policy in; how often it succeeds, by family and size of the obstacle, out.
 
-Each point is so many trials on random courses of one size: one episode each, mean actions, a fixed
-command, the noise, randomisation and scattered starts of training. A trial is a success if the
-robot stands beyond the obstacle in time (see `swap.courses.success`).
+Each point is so many trials of one size: one episode each, on a random course of its own, with mean
+actions, a fixed command, and the noise, randomisation and scattered starts of training. A trial is
+a success if the robot stands beyond the obstacle in time (see `swap.courses.success`).
 """
 
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
-from typing import Any
+import math
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, Literal
 
 import numpy as np
 import torch
@@ -15,26 +18,53 @@ import torch
 from swap.courses import FAMILIES, Course, make, size_of
 from swap.env import ParkourEnv
 from swap.env.terminations import End
+from swap.env.trials import Outcome
 from swap.errors import UserError
 from swap.evaluate.trained import Trained, engine_for
 from swap.evaluate.wilson import wilson
 
-VARIANTS = 10
-"""Different courses behind one point, at most."""
-WORLDS = 16384
-"""Trials at a time, at most."""
+Side = Literal["left", "right", "both"]
+"""Where courses are high that have a high side: left, as they are built; right, all mirrored; both,
+every second trial mirrored."""
+WORLDS = {"cpu": 2048, "gpu": 16384}
+"""Trials at a time, at most, by engine. On the CPU a world takes 0.4 MiB."""
+TIME_S = 20.0
+"""The time limit at 1 m/s and above; slower commands have more."""
+LOOK_EVERY = 10
+"""Control steps between two looks at who has ended: on a GPU a look waits for the device."""
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a measurement has come."""
+
+    ended: int
+    """Trials that are over."""
+    trials: int
+    """Of so many."""
+    share: float
+    """Of the work, from 0 to 1: an estimate within a batch of trials."""
 
 
 def points(
     families: Sequence[str], per_family: int, hardest: float = 1.0
 ) -> list[tuple[str, float]]:
-    """(family, difficulty), evenly from 0 to `hardest`; a family without sizes has one."""
+    """(family, difficulty), evenly from 0 to `hardest`, or as far as a family can be built; a
+    family without sizes has one."""
     out = []
     for name in families:
-        span = FAMILIES[name].size
-        steps = [0.0] if span.low == span.high else np.linspace(0, hardest, per_family).tolist()
+        span, top = FAMILIES[name].size, min(hardest, FAMILIES[name].hardest)
+        steps = [0.0] if span.low == span.high else np.linspace(0, top, per_family).tolist()
         out += [(name, float(d)) for d in steps]
     return out
+
+
+def course_of(family: str, difficulty: float, trial: int, *, seed: int, side: Side) -> Course:
+    """The course of one trial. It depends on nothing else: not on how many trials there are, nor
+    on what else is measured."""
+    size = round(size_of(family, difficulty) * 1e4)  # the same point, however it was asked for
+    made = make(family, difficulty, np.random.default_rng([seed, trial, size, *family.encode()]))
+    return made.mirror() if side == "right" or (side == "both" and trial % 2) else made
 
 
 def measure(
@@ -42,55 +72,48 @@ def measure(
     wanted: Sequence[tuple[str, float]],
     *,
     trials: int,
-    speed_mps: float,
+    speeds_mps: Sequence[float],
     device: str,
     seed: int = 0,
+    side: Side = "both",
     blind: bool = False,
+    told: Callable[[Progress], None] | None = None,
 ) -> Iterator[dict[str, Any]]:
-    """A row a point, batch by batch. `blind`: with the camera blanked."""
-    if blind and not robot.sees:
-        raise UserError(f"a robot of preset {robot.name} has no camera to blank; leave --blind out")
-    if trials < 1:
-        raise UserError(f"--trials {trials} measures nothing; use 1 or more")
-    variants = min(VARIANTS, trials)
-    each = -(-trials // variants)
-    rng = np.random.default_rng(seed)
-    at_once = max(1, WORLDS // (variants * each))
-    for first in range(0, len(wanted), at_once):
-        some = wanted[first : first + at_once]
-        courses = [make(family, d, rng) for family, d in some for _ in range(variants)]
-        success, stalled = attempt(
-            robot, courses, each, speed_mps, device, seed + first, blind=blind
-        )
-        for k, (family, difficulty) in enumerate(some):
-            mine = slice(k * variants * each, (k + 1) * variants * each)
-            won, n = int(success[mine].sum()), variants * each
-            low, high = wilson(won, n)
-            yield {
-                "family": family,
-                "size": size_of(family, difficulty),
-                "unit": FAMILIES[family].size.unit,
-                "difficulty": difficulty,
-                "trials": n,
-                "success": won / n,
-                "low": low,
-                "high": high,
-                "stalled": float(stalled[mine].float().mean()),
-            }
+    """A row a speed and point, batch by batch. `blind`: with the camera blanked. `told` is called
+    several times a batch."""
+    _check(robot, trials, speeds_mps, seed, blind)
+    each, at_once = len(wanted) * trials, WORLDS[engine_for(device)]
+    for pass_, speed in enumerate(speeds_mps):
+        reasons: list[int] = []  # of the trials that are not in a row yet
+        rows = iter(wanted)
+        for first in range(0, each, at_once):
+            numbers = range(first, min(first + at_once, each))
+            courses = [
+                course_of(*wanted[k // trials], k % trials, seed=seed, side=side) for k in numbers
+            ]
+            before = pass_ * each + first
+            look = partial(_tell, told, before, len(courses), len(speeds_mps) * each)
+            outcome = attempt(robot, courses, speed, device, seed + first, blind=blind, look=look)
+            reasons += outcome.reason.tolist()
+            while len(reasons) >= trials:
+                yield _row(*next(rows), speed, side, reasons[:trials])
+                reasons = reasons[trials:]
 
 
 @torch.no_grad()
 def attempt(
     robot: Trained,
     courses: Sequence[Course],
-    each: int,
     speed_mps: float,
     device: str,
     seed: int,
     *,
+    each: int = 1,
     blind: bool = False,
-) -> tuple[torch.Tensor, torch.Tensor]:
-    """One episode in every world: success [N] and stalled [N], on the CPU."""
+    look: Callable[[int, float], None] | None = None,
+) -> Outcome:
+    """One episode in every world, `each` on every course. `look` is told now and then how many
+    trials have ended, and the share of the work that is done."""
     # Pushes are a part of training, not of the task.
     random = replace(robot.cfg.env.random, push_every_s=0.0)
     env = ParkourEnv.trials(
@@ -98,14 +121,76 @@ def attempt(
         courses,
         each=each,
         command=(speed_mps, 0.0, 0.0),
+        time_s=TIME_S / min(speed_mps, 1.0),
         engine=engine_for(device),
         device=device,
         seed=seed,
     )
     driver, obs = robot.driver_for(env, blind=blind), env.reset()
-    for step in range(env.cfg.episode_steps + 1):
+    limit = env.cfg.episode_steps
+    for step in range(limit + 1):
         obs = env.step(driver.act(obs)).obs
-        if step % 50 == 0 and env.finished:
-            break
-    told = env.outcome()
-    return told.success.cpu(), (told.reason == int(End.STALLED)).cpu()
+        if step % LOOK_EVERY == 0 or step == limit:
+            ended = env.ended
+            if look is not None:
+                # It is over when all have ended or time is up, whichever comes first.
+                look(ended, 1 - (1 - ended / env.n) * (1 - step / limit))
+            if ended == env.n:
+                break
+    return env.outcome()
+
+
+def _tell(
+    told: Callable[[Progress], None] | None,
+    before: int,
+    batch: int,
+    total: int,
+    ended: int,
+    share: float,
+) -> None:
+    """A look at a batch, told as the progress of the whole."""
+    if told is not None:
+        told(Progress(before + ended, total, (before + share * batch) / total))
+
+
+def reason_name(reason: int) -> str:
+    """`upside down`."""
+    return End(reason).name.lower().replace("_", " ")
+
+
+def _row(
+    family: str, difficulty: float, speed_mps: float, side: Side, reasons: Sequence[int]
+) -> dict[str, Any]:
+    counts, n = Counter(reasons), len(reasons)
+    won = counts.pop(int(End.SUCCESS), 0)
+    why = {reason_name(reason): times for reason, times in counts.most_common()}
+    low, high = wilson(won, n)
+    return {
+        "family": family,
+        "size": size_of(family, difficulty),
+        "unit": FAMILIES[family].size.unit,
+        "difficulty": difficulty,
+        "speed": speed_mps,
+        "side": side,
+        "trials": n,
+        "success": won / n,
+        "low": low,
+        "high": high,
+        "failures": ", ".join(f"{name} {times}" for name, times in why.items()),
+        "reasons": why,
+        "stalled": why.get(reason_name(End.STALLED), 0) / n,
+    }
+
+
+def _check(
+    robot: Trained, trials: int, speeds_mps: Sequence[float], seed: int, blind: bool
+) -> None:
+    if blind and not robot.sees:
+        raise UserError(f"a robot of preset {robot.name} has no camera to blank; leave --blind out")
+    if trials < 1:
+        raise UserError(f"--trials {trials} measures nothing; use 1 or more")
+    if seed < 0:
+        raise UserError(f"--seed {seed} is negative; use 0 or more")
+    for speed in speeds_mps:
+        if not (speed > 0 and math.isfinite(speed)):
+            raise UserError(f"--speed {speed:g} leads to no goal; use more than 0, e.g. 1.0 (m/s)")

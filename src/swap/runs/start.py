@@ -106,7 +106,7 @@ def deal(model: SavedModel, env: ParkourEnv) -> list[str]:
     for k, name in enumerate(env.families):
         mine = family == k
         if name in kept:
-            reached = converted(kept[name], model.cfg.env, env.cfg)
+            reached = converted(kept[name], name, model.cfg.env, env.cfg)
             frontier[mine] = spread(reached, int(mine.sum()))
         elif mine.any():
             missing.append(name)

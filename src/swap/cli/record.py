@@ -1,0 +1,138 @@
+"""`swap record`: the largest box and gap a trained robot masters, beside published ones."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import tyro
+
+from swap.cli.device import chosen
+from swap.cli.show import Report, save, show, writable
+
+if TYPE_CHECKING:
+    from swap.evaluate.record import Probe
+
+Row = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Args:
+    """Find the largest box and gap with 90 % and with 50 % success, by bisection down to 2 cm."""
+
+    run: tyro.conf.Positional[Path]
+    """Folder of a swap train run, or a file that swap keep made."""
+    trials: int = 300
+    """Trials a probe, each on a course of its own."""
+    speed: float = 1.0
+    """Commanded forward speed, m/s."""
+    seed: int = 1
+    """Of courses, starts and noise."""
+    device: str = "auto"
+    """cpu, cuda, or auto."""
+    json: Path | None = None
+    """Also write the figures and every probe to this file."""
+
+
+def run(args: Args) -> int:
+    writable(args.json)
+    device = chosen(args.device)
+    from swap.cli.progress import ProgressLine
+    from swap.evaluate.record import PUBLISHED, record_table, search_all
+    from swap.evaluate.trained import trained
+    from swap.robots import load
+
+    robot = trained(args.run)
+    with ProgressLine() as told:
+        searches, probes = search_all(
+            robot,
+            trials=args.trials,
+            speed_mps=args.speed,
+            device=device,
+            seed=args.seed,
+            told=told,
+        )
+    body = load(robot.cfg.env.robot)
+    rows = record_table(searches, probes, body)
+    title = f"{robot.name}, iteration {robot.iteration}: records at {args.speed:g} m/s, simulated"
+    notes = [
+        f"body length: {body.hip_to_hip:.3g} m hip to hip. hip height: {body.hip_height:.3g} m.",
+        "interval: from the largest size probed whose 95 % interval (Wilson) lies above the wanted "
+        "share to the smallest whose interval lies below it.",
+        *doubts(probes),
+    ]
+    show(Report(title, [spoken(row) for row in rows], notes))
+    columns = ("who", "gap cm", "box cm", "robot")
+    beside = [dict(zip(columns, (*row, "real"), strict=True)) for row in PUBLISHED]
+    beside += ours(robot.name, rows)
+    apart = "Real robots differ in size and were shown to do it; simulated ones were counted."
+    show(Report("Beside published records", beside, [apart]))
+    facts = {
+        "speed_mps": args.speed,
+        "seed": args.seed,
+        "published": beside,
+        "probes": {
+            family: [vars(p) | {"interval": p.interval} for p in sorted(mine, key=lambda p: p.size)]
+            for family, mine in probes.items()
+        },
+    }
+    save(Report(title, rows, notes, facts), args.json)
+    return 0
+
+
+def doubts(probes: Mapping[str, Sequence["Probe"]]) -> list[str]:
+    """A note a family whose success does not fall as sizes grow, as bisection assumes."""
+    from swap.evaluate.record import contradiction
+
+    notes = []
+    for family, mine in probes.items():
+        if pair := contradiction(mine):
+            small, large = (f"{p.size:.2f} m ({p.rate:.0%})" for p in pair)
+            notes.append(
+                f"{family}: success does not fall as sizes grow: {large} went better than {small}; "
+                f"look at all sizes with swap eval --family {family}."
+            )
+    return notes
+
+
+def spoken(row: Row) -> dict[str, Any]:
+    """A row of the record table as the screen has it."""
+    return {
+        "family": row["family"],
+        "wanted share": f"{row['share']:.0%}",
+        "size m": size(row["size"], row["at_least"]),
+        "interval": interval(*row["interval"]),
+        "over body length": row["over_body_length"],
+        "over hip height": row["over_hip_height"],
+        "trials a probe": row["trials"],
+        "probes": row["probes"],
+    }
+
+
+def size(metres: float | None, at_least: bool, scale: float = 1.0, digits: int = 2) -> str:
+    if metres is None:
+        return "none"
+    return f"{'at least ' * at_least}{scale * metres:.{digits}f}"
+
+
+def interval(low: float | None, high: float | None) -> str:
+    if low is None or high is None:
+        told = "unknown" if low is None else f"{low:.2f} or more"
+        return told if high is None else f"up to {high:.2f}"
+    return f"{min(low, high):.2f} to {max(low, high):.2f}"
+
+
+def ours(name: str, rows: Sequence[Row]) -> list[dict[str, Any]]:
+    """A row a share, gap and box side by side."""
+    found = {
+        (row["share"], row["family"]): size(row["size"], row["at_least"], 100, 0) for row in rows
+    }
+    return [
+        {
+            "who": f"{name}, {share:.0%} of trials",
+            "gap cm": found[share, "gap"],
+            "box cm": found[share, "box"],
+            "robot": "simulated",
+        }
+        for share in dict.fromkeys(share for share, _ in found)
+    ]

@@ -1,0 +1,196 @@
+"""A trained robot in; the largest box and gap it masters in a wanted share of trials, out.
+
+By bisection: a probe is so many trials of one size, and success is taken to fall as sizes grow. All
+searches go on side by side and share their probes: each round measures the next size of everyone.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+from swap.courses import FAMILIES, difficulty_of
+from swap.evaluate.success import Progress, measure
+from swap.evaluate.trained import Trained
+from swap.evaluate.wilson import wilson
+from swap.robots import Robot
+
+OBSTACLES = ("box", "gap")
+SHARES = (0.9, 0.5)
+STEP_M = 0.02
+"""A search ends when its bracket is no wider."""
+PUBLISHED = (
+    ("Zhuang et al.", 60, 40),
+    ("Cheng et al.", 80, 50),
+    ("Lai et al.", 85, 55),
+    ("Luo et al.", 100, 75),
+    ("Hoeller et al.", 100, 120),
+    ("Kim et al.", 130, 60),
+    ("SWAP, the paper", 213, 163),
+)
+"""Who, gap and box in cm, as the paper's comparison has them: each with a robot of its own."""
+
+
+@dataclass(frozen=True)
+class Probe:
+    """So many trials of one size, and how many succeeded."""
+
+    size: float
+    won: int
+    trials: int
+
+    @property
+    def rate(self) -> float:
+        return self.won / self.trials
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """95 %, by Wilson."""
+        return wilson(self.won, self.trials)
+
+
+@dataclass(frozen=True)
+class Search:
+    """For the largest size between `low` and `high` that succeeds in `share` of the trials."""
+
+    share: float
+    low: float
+    high: float
+
+    def bracket(self, probes: Sequence[Probe]) -> tuple[float | None, float | None]:
+        """The largest size that passed below the smallest that failed, and that one; None for what
+        has not been probed. Where probes contradict each other it is the smaller size."""
+        failed = min((p.size for p in probes if p.rate < self.share), default=None)
+        sizes = [p.size for p in probes if p.rate >= self.share]
+        return max((s for s in sizes if failed is None or s < failed), default=None), failed
+
+    def next(self, probes: Sequence[Probe]) -> float | None:
+        """The size to probe next, whole centimetres within; None when all is known."""
+        passed, failed = self.bracket(probes)
+        low, high = self._ends(probes)
+        if high - low > STEP_M + 1e-9:
+            return round((low + high) / 2, 2)
+        # The ends are only taken for granted until a search comes to them.
+        if failed is None:
+            return None if passed == self.high else self.high
+        return self.low if passed is None and failed > self.low else None
+
+    def left(self, probes: Sequence[Probe]) -> int:
+        """About how many probes are still to come."""
+        if self.next(probes) is None:
+            return 0
+        low, high = self._ends(probes)
+        return max(1, math.ceil(math.log2(max(high - low, STEP_M) / STEP_M)))
+
+    def interval(self, probes: Sequence[Probe]) -> tuple[float | None, float | None]:
+        """From the largest size whose Wilson interval lies above the wanted share to the smallest
+        whose interval lies below it; None where there is none."""
+        above = max((p.size for p in probes if p.interval[0] > self.share), default=None)
+        return above, min((p.size for p in probes if p.interval[1] < self.share), default=None)
+
+    def _ends(self, probes: Sequence[Probe]) -> tuple[float, float]:
+        passed, failed = self.bracket(probes)
+        return self.low if passed is None else passed, self.high if failed is None else failed
+
+
+Searches = dict[str, list[Search]]
+Probes = dict[str, list[Probe]]
+"""By family."""
+
+
+def contradiction(probes: Sequence[Probe]) -> tuple[Probe, Probe] | None:
+    """Two sizes, the larger of which succeeded more often beyond doubt: their intervals are apart.
+    The pair that is farthest apart; None if success falls as sizes grow."""
+    pairs = [
+        (small, large)
+        for small, large in combinations(sorted(probes, key=lambda p: p.size), 2)
+        if small.interval[1] < large.interval[0]
+    ]
+    return max(pairs, key=lambda pair: pair[1].rate - pair[0].rate, default=None)
+
+
+def probed(
+    searches: Searches, probe: Callable[[Sequence[tuple[str, float]], Probes], Sequence[Probe]]
+) -> Probes:
+    """All probes it takes to end all searches. `probe` is given (family, size) pairs to measure,
+    and the probes so far."""
+    known: Probes = {family: [] for family in searches}
+    while wanted := _next(searches, known):
+        for (family, _), found in zip(wanted, probe(wanted, known), strict=True):
+            known[family].append(found)
+    return known
+
+
+def _next(searches: Searches, known: Probes) -> list[tuple[str, float]]:
+    """What all searches want to know now, each size once."""
+    wanted = {
+        (family, one.next(known[family])) for family, mine in searches.items() for one in mine
+    }
+    return sorted((family, size) for family, size in wanted if size is not None)
+
+
+def search_all(
+    robot: Trained,
+    *,
+    trials: int,
+    speed_mps: float,
+    device: str,
+    seed: int = 0,
+    told: Callable[[Progress], None] | None = None,
+) -> tuple[Searches, Probes]:
+    """The searches for boxes and gaps, one a share, and the probes that answer them."""
+    searches = {
+        name: [Search(share, FAMILIES[name].size.low, FAMILIES[name].largest) for share in SHARES]
+        for name in OBSTACLES
+    }
+
+    def probe(wanted: Sequence[tuple[str, float]], known: Probes) -> list[Probe]:
+        before = trials * sum(map(len, known.values()))
+        left = [one.left(known[name]) for name, mine in searches.items() for one in mine]
+        shared = sum(n > 0 for n in left) - len(wanted)  # two searches, one probe
+        total = before + trials * (sum(left) - shared)
+
+        def tell(now: Progress) -> None:
+            if told is not None:
+                share = (before + now.share * now.trials) / total
+                told(Progress(before + now.ended, total, share))
+
+        rows = measure(
+            robot,
+            [(family, difficulty_of(family, size)) for family, size in wanted],
+            trials=trials,
+            speeds_mps=(speed_mps,),
+            device=device,
+            seed=seed,
+            told=tell,
+        )
+        return [
+            Probe(size, round(row["success"] * trials), trials)
+            for (_, size), row in zip(wanted, rows, strict=True)
+        ]
+
+    return searches, probed(searches, probe)
+
+
+def record_table(searches: Searches, probes: Probes, robot: Robot) -> list[dict[str, Any]]:
+    """A row a family and share; sizes in metres, None where even the smallest is too large."""
+    rows = []
+    for family, mine in searches.items():
+        found = probes[family]
+        for search in mine:
+            size, _ = search.bracket(found)
+            rows.append(
+                {
+                    "family": family,
+                    "share": search.share,
+                    "size": size,
+                    "at_least": size == search.high,
+                    "interval": search.interval(found),
+                    "over_body_length": size and size / robot.hip_to_hip,
+                    "over_hip_height": size and size / robot.hip_height,
+                    "trials": found[0].trials,
+                    "probes": len(found),
+                }
+            )
+    return rows

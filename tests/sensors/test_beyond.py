@@ -1,0 +1,60 @@
+"""What the camera sees of the largest obstacles, beyond the range of training."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+
+from swap.courses import FAMILIES, make, stack
+from swap.sensors import CameraCfg
+from swap.sensors.depth import Depth
+
+HIP_M = 0.55
+
+
+def picture(course, x, y=0.0):
+    """[64, 64] in metres, from a base that stands level at x, y on the ground before it."""
+    camera = Depth(CameraCfg(), 1, slots=4)
+    pos, quat = torch.tensor([[x, y, HIP_M]]), torch.tensor([[1.0, 0.0, 0.0, 0.0]])
+    camera(stack([course], 4), pos, quat)
+    return CameraCfg().metres(camera.image[0]).clone()
+
+
+def largest(name):
+    return make(name, FAMILIES[name].hardest, np.random.default_rng(0))
+
+
+def test_the_far_bank_is_seen_one_metre_before_the_edge_of_the_widest_gap():
+    gap = largest("gap")
+    edge = gap.goal_x - gap.size
+    endless = replace(gap, pos=gap.pos.copy())
+    endless.pos[1, 0] += 20.0  # the far bank taken away
+    here = picture(gap, edge - 1.0)
+    seen = here < picture(endless, edge - 1.0) - 0.05
+    assert seen.sum() > 20
+    assert here[seen].min() > gap.size
+    assert here[seen].max() <= CameraCfg().far_m
+
+
+def test_the_upper_edge_of_the_tallest_box_is_seen_from_three_and_a_half_metres():
+    box = largest("box")
+    image = picture(box, box.goal_x - 3.5)
+    middle = image[:, 31:33].mean(1)
+    wall = middle < 4.0
+    assert wall.any()
+    assert middle[0] == CameraCfg().far_m  # sky above the edge
+    # The wall's top row looks at the edge: from the camera, 1.59 m up and 3.08 m ahead.
+    cfg = CameraCfg()
+    row = int(wall.nonzero()[0])
+    tangent = ((cfg.rows - 1) / 2 - row) * cfg.pixel
+    up = np.arctan(tangent) - cfg.pitch_rad
+    expected = np.arctan2(box.size - HIP_M - cfg.pos_b[2], 3.5 - cfg.pos_b[0])
+    assert up == pytest.approx(expected, abs=0.04)
+
+
+@pytest.mark.parametrize("name", ["box", "gap"])
+def test_a_mirrored_view_is_the_flipped_picture(name):
+    course = largest(name)
+    one, other = picture(course, 1.5, 0.4), picture(course.mirror(), 1.5, -0.4)
+    assert torch.equal(one, other.flip(1))
