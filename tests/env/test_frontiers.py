@@ -11,7 +11,7 @@ from swap.env import EnvCfg, ParkourEnv
 from swap.env.bank import difficulties
 from swap.env.frontiers import by_family, converted, spread
 
-RANGES = [(1, 1.0), (2, 1.0), (10, 0.2), (10, 1.0), (11, 0.5), (20, 0.2), (20, 1.0)]
+RANGES = [(1, 1.0), (2, 1.0), (10, 0.2), (10, 1.0), (11, 0.5), (20, 0.2), (20, 1.0), (20, 1.3)]
 
 
 @pytest.mark.parametrize(("old", "new"), list(itertools.product(RANGES, RANGES)))
@@ -21,8 +21,8 @@ def test_the_new_frontier_is_the_first_level_harder_than_all_that_was_passed(old
         every, "box", *(EnvCfg(levels=n, hardest=top) for n, top in (old, new))
     ).tolist()
     for frontier, level in zip(every.tolist(), got, strict=True):
-        passed = difficulties(*old)[:frontier]
-        easy = [d for d in difficulties(*new) if passed and d <= max(passed) + 1e-6]
+        passed = difficulties("box", *old)[:frontier]
+        easy = [d for d in difficulties("box", *new) if passed and d <= max(passed) + 1e-6]
         assert level == len(easy)
     if old == new:
         assert got == every.tolist()

@@ -76,7 +76,7 @@ def build(
 
 
 def difficulties(family: str, levels: int, hardest: float) -> list[float]:
-    """Of each level, evenly from 0 to `hardest`, or to the hardest that can be built of the family."""
+    """Of each level, evenly from 0 to `hardest`, or to the hardest the family can be built."""
     every: list[float] = np.linspace(0.0, min(hardest, FAMILIES[family].hardest), levels).tolist()
     return every
 

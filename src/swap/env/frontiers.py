@@ -19,8 +19,8 @@ def by_family(frontier: Tensor, cfg: EnvCfg) -> dict[str, Tensor]:
 
 
 def converted(frontier: Tensor, family: str, old: EnvCfg, new: EnvCfg) -> Tensor:
-    """Those of one family, where levels mean other difficulties: the easiest level that is harder than all that
-    was passed. What is past the top of `old` may be anywhere in `new`."""
+    """Those of one family where levels mean other difficulties: the easiest level that is harder
+    than all that was passed. What is past the top of `old` may be anywhere in `new`."""
     passed = np.array([-1.0, *difficulties(family, old.levels, old.hardest)])  # by frontier
     levels = difficulties(family, new.levels, new.hardest)
     table = np.searchsorted(levels, passed + TOLERANCE, side="right")
