@@ -228,7 +228,7 @@ REWARDS = (
     Row("astray", astray, "1{|heading error| > 1 rad}, on courses", "WMP", -1.0, -1.0),
     Row("foot_slip", foot_slip, "g Σ |v_contact|", "ours", 0.0, -1.5),
     Row("foot_swing", foot_swing, "g Σ max(0, 1 - swing / 0.1) 1{landed}", "ours", 0.0, -4.0),
-    Row("footfalls", footfalls, "g Σ 1{landed}; g = 1{flat} min(1, 2 level)", "ours", 0.0, -1.0),
+    Row("footfalls", footfalls, "g Σ 1{landed}; g = 1{flat} min(1, 2 level)", "ours", 0.0, -2.0),
     Row("headway", headway, "d/dt min(max x, ∫ c_x + 0.5), on courses", "ours", 0.0, 2.0),
 )
 
