@@ -10,7 +10,7 @@ from torch import Tensor
 
 from swap.courses import FAMILIES, Course
 from swap.courses.gallery import sized
-from swap.env import End, ParkourEnv
+from swap.env import End, Trials
 from swap.errors import UserError
 from swap.evaluate.imagination import Imagination
 from swap.evaluate.trained import Trained, engine_for
@@ -20,7 +20,7 @@ from swap.view.camera import Chase, ChaseCfg
 from swap.view.panels import Panel, row
 from swap.view.recorder import Film
 from swap.view.render import Look
-from swap.view.video import save_picture, strip
+from swap.view.video import save_picture, stacked, strip
 from swap.world_model import DepthCode
 
 FPS = (50.0, 25.0, 12.5, 10.0)
@@ -59,7 +59,7 @@ def play(
     ends, strips = [], []
     with Film(load(cfg.robot), path, fps=fps, look=look) as film:
         for course in courses:
-            env = ParkourEnv.trials(
+            env = Trials(
                 cfg,
                 [course],
                 command=(speed_mps, 0.0, 0.0),
@@ -73,13 +73,13 @@ def play(
             told = env.outcome()
             ends.append((End(int(told.reason[0])), float(told.time_s[0])))
     if still is not None:
-        save_picture(np.vstack(strips), still)
+        save_picture(stacked(strips), still)
     return ends
 
 
 @torch.no_grad()
 def attempt(
-    robot: Trained, env: ParkourEnv, film: Film, caption: str, imagine: bool
+    robot: Trained, env: Trials, film: Film, caption: str, imagine: bool
 ) -> list[np.ndarray]:
     """The frames of one attempt, which are also added to the film."""
     film.camera = Chase(ChaseCfg.of(film.robot))  # that of the attempt before looks elsewhere

@@ -23,6 +23,8 @@ GIF_PALETTE = "split[a][b];[a]palettegen=max_colors=128[p];[b][p]paletteuse=dith
 """One palette for the whole film: one for each frame would flicker, dither would not pack."""
 GIF_FASTEST = 50
 """A GIF counts in hundredths of a second, and players slow down what is faster than 2 of them."""
+SEAM = 4
+"""White pixels between pictures."""
 
 
 class Video:
@@ -149,7 +151,7 @@ class Video:
             raise UserError(f"ffmpeg could not write '{self.path}': {why}")
 
 
-def strip(frames: Sequence[np.ndarray], count: int, seam: int = 4) -> np.ndarray:
+def strip(frames: Sequence[np.ndarray], count: int, seam: int = SEAM) -> np.ndarray:
     """`count` of the frames, evenly spread from first to last, side by side on white."""
     if not 1 <= count <= len(frames):
         raise UserError(f"a strip of {count} out of {len(frames)} frames; use 1..{len(frames)}")
@@ -157,6 +159,13 @@ def strip(frames: Sequence[np.ndarray], count: int, seam: int = 4) -> np.ndarray
     white = np.full((frames[0].shape[0], seam, 3), 255, np.uint8)
     parts = [part for k in chosen for part in (frames[k], white)]
     return np.hstack(parts[:-1])
+
+
+def stacked(strips: Sequence[np.ndarray], seam: int = SEAM) -> np.ndarray:
+    """Strips of one width, one below the other on white."""
+    white = np.full((seam, strips[0].shape[1], 3), 255, np.uint8)
+    parts = [part for each in strips for part in (each, white)]
+    return np.vstack(parts[:-1])
 
 
 def save_picture(picture: np.ndarray, path: str | Path) -> None:
