@@ -1,11 +1,20 @@
 """What the README shows must run."""
 
+import importlib
 import re
+import shlex
 from pathlib import Path
 
 import pytest
+from PIL import Image
+
+from swap.cli import main as cli
 
 README = Path(__file__).parent.parent / "README.md"
+SHELL = re.findall(r"```\n(.*?)```", README.read_text(), flags=re.DOTALL)
+LINES = [line.split("#")[0] for block in SHELL for line in block.splitlines()]
+INLINE = re.findall(r"`(swap [^`]*)`", README.read_text())
+COMMANDS = sorted({line.strip() for line in (*LINES, *INLINE) if line.startswith("swap ")})
 BLOCKS = re.findall(r"```python\n(.*?)```", README.read_text(), flags=re.DOTALL)
 
 
@@ -15,10 +24,33 @@ def test_python_blocks_run(k):
 
 
 def test_every_command_is_in_the_readme_and_every_linked_file_exists():
-    from swap.cli.main import COMMANDS
-
     text = README.read_text()
-    for name in COMMANDS:
+    for name in cli.COMMANDS:
         assert f"`swap {name}`" in text, name
     for link in re.findall(r"\]\(([^)#:]+)\)", text):
         assert (README.parent / link).exists(), link
+
+
+@pytest.mark.parametrize("line", COMMANDS)
+def test_every_command_line_has_options_that_exist(line, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)  # whoever followed the README has runs of these names here
+    name, options = cli.find(shlex.split(line)[1:])
+    module = importlib.import_module(f"swap.cli.{name.replace(' ', '_')}")
+    if not options:  # the name of a command
+        return
+    options = [word for word in options if word != "--help"]
+    if hasattr(module, "parse"):
+        module.parse(options)
+    else:
+        cli.parse(module.Args, f"swap {name}", options)
+
+
+def test_the_moving_picture_loops_and_loads_fast():
+    moving = re.findall(r"\]\(([^)]+\.gif)\)", README.read_text())
+    assert moving
+    for link in moving:
+        file = README.parent / link
+        assert file.stat().st_size < 3_000_000
+        with Image.open(file) as image:
+            assert image.n_frames > 50
+            assert image.info["loop"] == 0

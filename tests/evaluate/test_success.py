@@ -1,10 +1,12 @@
 """Measuring a policy: intervals, a run folder in, rates out; and the kept file."""
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
 import pytest
+from PIL import Image
 
 from swap.cli import main as cli
 from swap.errors import UserError
@@ -125,7 +127,36 @@ def test_play_films_an_attempt(run_folder, tmp_path, capsys):
     assert cli.dispatch([*words, "--out", str(film), "--still", str(still)]) == 0
     assert film.stat().st_size > 1000
     assert still.stat().st_size > 1000
-    assert "gap 0.50:" in capsys.readouterr().out
+    assert "gap 0.50 m:" in capsys.readouterr().out
+
+
+def test_play_films_one_course_after_the_other(run_folder, tmp_path, capsys):
+    film, still = tmp_path / "film.gif", tmp_path / "still.png"
+    words = ["play", str(run_folder), "--width", "96", "--fps", "12.5"]
+    words += ["--out", str(film), "--still", str(still)]
+    frames, times = [], []
+    for several in (["flat", "0"], ["box", "0.3"], ["flat", "box", "0", "0.3"]):
+        families, sizes = several[: len(several) // 2], several[len(several) // 2 :]
+        assert cli.dispatch([*words, "--family", *families, "--size", *sizes]) == 0
+        with Image.open(film) as image:
+            assert (image.size, image.info["duration"]) == ((96, 54), 80)
+            frames.append(image.n_frames)
+        with Image.open(still) as image:
+            assert image.size == (4 * 96 + 3 * 4, 58 * len(families) - 4)
+        times.append(re.findall(r"(\w+ [\d.]+ m: \w+ after [\d.]+ s);", capsys.readouterr().out))
+    # Each attempt is what it is alone.
+    assert times[2] == times[0] + times[1]
+    assert frames[2] == frames[0] + frames[1]
+
+
+def test_play_names_the_fix(run_folder):
+    words = ["play", str(run_folder), "--family", "box", "gap"]
+    with pytest.raises(UserError, match="names 2 obstacles, --size 1 sizes; give as many of both"):
+        cli.dispatch([*words, "--size", "0.5"])
+    with pytest.raises(UserError, match=r"--fps 24; use one of 50, 25, 12\.5, 10"):
+        cli.dispatch([*words, "--fps", "24"])
+    with pytest.raises(UserError, match="a picture of 5000x2812; use 16 to 4096"):
+        cli.dispatch([*words, "--width", "5000"])
 
 
 @pytest.mark.parametrize("name", ["teacher", "swap"])

@@ -61,7 +61,7 @@ def test_a_film_of_what_a_robot_imagines(tmp_path):
     course = make("box", 0.2, np.random.default_rng(0))
     film, still = tmp_path / "film.mp4", tmp_path / "still.png"
     options = {"still": still, "look": Look(width=320, height=180), "time_s": 0.5}
-    play(tiny_swap.robot(), course, film, imagine=True, **options)
+    play(tiny_swap.robot(), [course], film, imagine=True, **options)
     assert imageio_ffmpeg.count_frames_and_secs(str(film))[0] > 10
     with Image.open(still) as picture:
         shown = np.array(picture)
@@ -82,4 +82,4 @@ def test_a_robot_without_a_world_model_imagines_nothing(tmp_path):
     blind = Trained("teacher", 0, PRESETS["teacher"], {})
     course = make("box", 0.2, np.random.default_rng(0))
     with pytest.raises(UserError, match="no world model to look into; leave --imagine out"):
-        play(blind, course, tmp_path / "film.mp4", imagine=True)
+        play(blind, [course], tmp_path / "film.mp4", imagine=True)

@@ -39,12 +39,36 @@ def test_an_mp4_holds_its_frames(tmp_path):
     assert imageio_ffmpeg.count_frames_and_secs(str(path)) == (12, pytest.approx(0.48))
 
 
-def test_a_gif_holds_its_frames(tmp_path):
-    with Video(tmp_path / "film.gif", fps=25) as video:
-        for k in range(5):
-            video.add(grey(40 * k))
+@pytest.mark.parametrize(("fps", "duration_ms"), [(50, 20), (25, 40), (12.5, 80)])
+def test_a_gif_holds_its_frames_and_loops(tmp_path, fps, duration_ms):
+    shades = [40 * k for k in range(5)]
+    with Video(tmp_path / "film.gif", fps=fps) as video:
+        for shade in shades:
+            video.add(grey(shade, (63, 36)))
     with Image.open(tmp_path / "film.gif") as image:
-        assert (image.n_frames, image.size, image.info["duration"]) == (5, (64, 36), 40)
+        assert (image.n_frames, image.size, image.info["loop"]) == (5, (63, 36), 0)
+        for k, shade in enumerate(shades):
+            image.seek(k)
+            assert image.info["duration"] == duration_ms
+            np.testing.assert_allclose(np.array(image.convert("RGB")), shade, atol=2)
+
+
+def test_a_gif_has_one_palette(tmp_path):
+    """What does not change from frame to frame keeps its colour: nothing flickers."""
+    noise = np.random.default_rng(0).integers(0, 255, (6, 32, 64, 3), np.uint8)
+    still = noise[0, :, :32].copy()
+    with Video(tmp_path / "film.gif", fps=25) as video:
+        for picture in noise:
+            picture[:, :32] = still
+            video.add(picture)
+    with Image.open(tmp_path / "film.gif") as image:
+        shown = []
+        for k in range(image.n_frames):
+            image.seek(k)
+            shown.append(np.array(image.convert("RGB"))[:, :32])
+    assert len(shown) == 6
+    for other in shown[1:]:
+        np.testing.assert_array_equal(other, shown[0])
 
 
 def test_a_film_that_fails_leaves_the_old_one_alone(tmp_path):
@@ -63,6 +87,7 @@ def test_mistakes_are_told_in_one_line(tmp_path):
         (lambda: Video(tmp_path / "file" / "a.mp4"), "Not a directory"),
         (lambda: Video(tmp_path / "a.avi"), "end it in .mp4 or .gif"),
         (lambda: Video(tmp_path / "a.mp4", fps=0), "use 25 or 50"),
+        (lambda: Video(tmp_path / "a.gif", fps=100), "use at most 50"),
         (lambda: save_picture(grey(1), tmp_path / "a.jpg"), "end it in .png"),
         (lambda: save_picture(grey(1), tmp_path / "none" / "a.png"), "No such file"),
         (lambda: strip([grey(1)], 2), r"use 1\.\.1"),

@@ -14,7 +14,7 @@ class Args:
     """Measure how a trained robot walks on flat ground: cadence, clearance, slip, effort."""
 
     run: tyro.conf.Positional[Path]
-    """Folder of a swap train run, or a file that swap keep made."""
+    """Folder of a swap train run, a file that swap keep made, or a model by name: swap."""
     speeds: tuple[float, ...] = (0.5, 1.0, 1.5, 2.0)
     """Commanded forward speeds, m/s."""
     robots: int = 32

@@ -1,4 +1,4 @@
-"""`swap play`: a film of a trained robot on a course of your choice."""
+"""`swap play`: a film of a trained robot on courses of your choice."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,22 +12,26 @@ from swap.errors import UserError
 
 @dataclass(frozen=True)
 class Args:
-    """Film one attempt of a trained robot, with its depth image and command in the picture."""
+    """Film a trained robot, one attempt at each course, with its depth image and command."""
 
     run: tyro.conf.Positional[Path]
     """Folder of a swap train run, a file that swap keep made, or a model by name: swap."""
-    family: str = "box"
-    """The obstacle; swap courses lists them."""
-    size: float | None = None
-    """Its size in its own unit (m, degrees); by default a quarter up the range."""
+    family: tuple[str, ...] = ("box",)
+    """The obstacles, filmed one after the other; swap courses lists them."""
+    size: tuple[float, ...] = ()
+    """Their sizes, each in its own unit (m, degrees); by default a quarter up the range."""
     mirror: bool = False
-    """The mirror image of the course."""
+    """The mirror images of the courses."""
     speed: float = 1.0
     """Commanded forward speed, m/s."""
     out: Path = Path("play.mp4")
     """Film to write, .mp4 or .gif."""
+    width: int = 640
+    """Of the picture, pixels."""
+    fps: float = 25.0
+    """Frames a second, always in real time: 50, 25, 12.5 or 10."""
     still: Path | None = None
-    """Also a strip of four pictures, .png."""
+    """Also a strip of four pictures for each course, .png."""
     imagine: bool = False
     """Show what the world model makes of the camera's image, and what it foresaw 2 s ago."""
     seed: int = 1
@@ -44,24 +48,39 @@ def run(args: Args) -> int:
 
     from swap.courses import difficulty_of, make
     from swap.evaluate.trained import trained
-    from swap.view.play import play
+    from swap.view.play import play, titled
+    from swap.view.render import Look
 
     if args.seed < 0:
         raise UserError(f"--seed {args.seed} is negative; use 0 or more")
-    robot = trained(args.run)
-    difficulty = 0.25 if args.size is None else difficulty_of(args.family, args.size)
-    course = make(args.family, difficulty, np.random.default_rng(args.seed))
+    if not args.family or len(args.size) not in (0, len(args.family)):
+        raise UserError(
+            f"--family names {len(args.family)} obstacles, --size {len(args.size)} sizes; "
+            f"give as many of both"
+        )
+    difficulties = (
+        [difficulty_of(name, size) for name, size in zip(args.family, args.size, strict=True)]
+        if args.size
+        else [0.25] * len(args.family)
+    )
+    courses = [
+        make(name, difficulty, np.random.default_rng(args.seed))
+        for name, difficulty in zip(args.family, difficulties, strict=True)
+    ]
     if args.mirror:
-        course = course.mirror()
-    end, time_s = play(
-        robot,
-        course,
+        courses = [course.mirror() for course in courses]
+    ends = play(
+        trained(args.run),
+        courses,
         args.out,
         speed_mps=args.speed,
         device=device,
         seed=args.seed,
         still=args.still,
         imagine=args.imagine,
+        look=Look(width=args.width, height=2 * round(args.width * 9 / 32)),
+        fps=args.fps,
     )
-    print(f"{args.family} {course.size:.2f}: {end.name.lower()} after {time_s:.1f} s; {args.out}")
+    for course, (end, time_s) in zip(courses, ends, strict=True):
+        print(f"{titled(course)}: {end.name.lower()} after {time_s:.1f} s; {args.out}")
     return 0

@@ -21,7 +21,7 @@ class Args:
     """Find the largest box and gap with 90 % and with 50 % success, by bisection down to 2 cm."""
 
     run: tyro.conf.Positional[Path]
-    """Folder of a swap train run, or a file that swap keep made."""
+    """Folder of a swap train run, a file that swap keep made, or a model by name: swap."""
     trials: int = 300
     """Trials a probe, each on a course of its own."""
     speed: float = 1.0

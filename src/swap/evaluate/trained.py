@@ -5,6 +5,7 @@ from pathlib import Path
 import torch
 
 from swap.env import ParkourEnv
+from swap.env.cfg import Engine
 from swap.kept import under
 from swap.learn.amp import discriminator
 from swap.learn.style import GROUP, frame_of
@@ -71,5 +72,5 @@ def _able(model: SavedModel) -> Trained:
     return Trained(model.name, model.iteration, model.cfg, model.tensors)
 
 
-def engine_for(device: str) -> str:
+def engine_for(device: str) -> Engine:
     return "gpu" if torch.device(device).type == "cuda" else "cpu"

@@ -1,6 +1,6 @@
-"""A trained policy and a course in; a film of its one attempt, and how it ended, out."""
+"""A trained policy and courses in; a film of one attempt at each, and how they ended, out."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -8,28 +8,31 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from swap.courses import Course
-from swap.env import End, ParkourEnv
+from swap.courses import FAMILIES, Course
+from swap.courses.gallery import sized
+from swap.env import End, Trials
 from swap.errors import UserError
 from swap.evaluate.imagination import Imagination
 from swap.evaluate.trained import Trained, engine_for
+from swap.robots import load
 from swap.sim import CONTROL_DT
+from swap.view.camera import Chase, ChaseCfg
 from swap.view.panels import Panel, row
 from swap.view.recorder import Film
 from swap.view.render import Look
-from swap.view.video import save_picture, strip
+from swap.view.video import save_picture, stacked, strip
 from swap.world_model import DepthCode
 
-EVERY = 2
-"""Control steps a frame: films run at 25 frames a second, in real time."""
+FPS = (50.0, 25.0, 12.5, 10.0)
+"""A whole number of control steps a frame: films run in real time."""
 LINGER_S = 0.5
 """The film goes on for a moment after the end."""
+STILLS = 4
 
 
-@torch.no_grad()
 def play(
     robot: Trained,
-    course: Course,
+    courses: Sequence[Course],
     path: Path,
     *,
     speed_mps: float = 1.0,
@@ -38,54 +41,77 @@ def play(
     still: Path | None = None,
     imagine: bool = False,
     look: Look | None = None,
+    fps: float = 25.0,
     time_s: float = 12.0,
-) -> tuple[End, float]:
-    """The end and its time. `still`: also a strip of four pictures across the attempt; `imagine`:
-    below the robot what it sees, believes to see, and foresaw."""
+) -> list[tuple[End, float]]:
+    """The end of each attempt and its time, filmed one after the other. `still`: also a strip of
+    four pictures across each; `imagine`: below the robot what it sees, believes to see, and
+    foresaw."""
     if imagine and not robot.sees:
         raise UserError(
             f"a robot of preset {robot.name} has no world model to look into; leave --imagine out"
         )
+    if fps not in FPS:
+        raise UserError(f"--fps {fps:g}; use one of {', '.join(f'{f:g}' for f in FPS)}")
     cfg = replace(
         robot.cfg.env, camera=True, random=replace(robot.cfg.env.random, push_every_s=0.0)
     )
-    env = ParkourEnv.trials(
-        cfg,
-        [course],
-        command=(speed_mps, 0.0, 0.0),
-        time_s=time_s,
-        engine=engine_for(device),
-        device=device,
-        seed=seed,
-    )
+    ends, strips = [], []
+    with Film(load(cfg.robot), path, fps=fps, look=look) as film:
+        for course in courses:
+            env = Trials(
+                cfg,
+                [course],
+                command=(speed_mps, 0.0, 0.0),
+                time_s=time_s,
+                engine=engine_for(device),
+                device=device,
+                seed=seed,
+            )
+            frames = attempt(robot, env, film, titled(course), imagine)
+            strips.append(strip(frames, STILLS))
+            told = env.outcome()
+            ends.append((End(int(told.reason[0])), float(told.time_s[0])))
+    if still is not None:
+        save_picture(stacked(strips), still)
+    return ends
+
+
+@torch.no_grad()
+def attempt(
+    robot: Trained, env: Trials, film: Film, caption: str, imagine: bool
+) -> list[np.ndarray]:
+    """The frames of one attempt, which are also added to the film."""
+    film.camera = Chase(ChaseCfg.of(film.robot))  # that of the attempt before looks elsewhere
     driver, obs = robot.driver_for(env), env.reset()
     imagination = Imagination(driver) if imagine else None
-    caption = f"{course.family.replace('_', ' ')} {course.size:.2f}"
+    every = round(1 / (film.video.fps * CONTROL_DT))
     frames, after = [], 0.0
-    with Film(env.robot, path, fps=round(1 / (EVERY * CONTROL_DT)), look=look) as film:
-        for step in range(env.cfg.episode_steps + 1):
-            action = driver.act(obs)
-            if imagination is not None:
-                imagination.follow(action)
-            if step % EVERY == 0:
-                picture = film.frame(
-                    env.engine.state,
-                    env.engine.boxes,
-                    depth=obs["depth_clean"][0] if imagination is None else None,
-                    command=obs["command"][0],
-                    caption=caption,
-                    below=None if imagination is None else mind(imagination, obs, film.width),
-                )
-                frames.append(picture)
-            if env.finished:
-                after += CONTROL_DT
-                if after > LINGER_S:
-                    break
-            obs = env.step(action).obs
-    if still is not None:
-        save_picture(strip(frames, 4), still)
-    told = env.outcome()
-    return End(int(told.reason[0])), float(told.time_s[0])
+    for step in range(env.cfg.episode_steps + 1):
+        action = driver.act(obs)
+        if imagination is not None:
+            imagination.follow(action)
+        if step % every == 0:
+            picture = film.frame(
+                env.engine.state,
+                env.engine.boxes,
+                depth=obs["depth_clean"][0] if imagination is None else None,
+                command=obs["command"][0],
+                caption=caption,
+                below=None if imagination is None else mind(imagination, obs, film.width),
+            )
+            frames.append(picture)
+        if env.finished:
+            after += CONTROL_DT
+            if after > LINGER_S:
+                break
+        obs = env.step(action).obs
+    return frames
+
+
+def titled(course: Course) -> str:
+    """`box 0.80 m`."""
+    return f"{course.family.replace('_', ' ')} {sized(FAMILIES[course.family].size, course.size)}"
 
 
 def mind(imagination: Imagination, obs: Mapping[str, Tensor], width: int) -> np.ndarray:

@@ -25,7 +25,7 @@ class Film:
         robot: Robot,
         path: str | Path,
         *,
-        fps: int = 50,
+        fps: float = 50,
         look: Look | None = None,
         camera: Camera | None = None,
         device: str | None = None,

@@ -12,6 +12,7 @@ from swap.courses.picture import TINTS
 from swap.errors import UserError
 from swap.robots import Robot
 from swap.sensors.rays import BoxFrame
+from swap.sim.wake import wake
 from swap.view.camera import View
 from swap.view.render_kernels import draw, smooth
 from swap.view.scene import PARTS, Scene, radii
@@ -54,7 +55,7 @@ class Renderer:
 
     def __init__(self, robot: Robot, look: Look | None = None, device: str | None = None) -> None:
         """`device`: CUDA where there is a GPU, otherwise Warp's CPU device."""
-        wp.init()
+        wake()
         self.robot, self.look = robot, look or Look()
         self.device = device or ("cuda" if torch.cuda.is_available() else "cpu")
         size = (self.look.height, self.look.width)

@@ -19,24 +19,30 @@ from swap.errors import UserError
 KINDS = (".mp4", ".gif")
 QUALITY = 20
 """H.264's constant rate factor: 18 looks flawless, 28 shows."""
-GIF_COLOURS = 128
+GIF_PALETTE = "split[a][b];[a]palettegen=max_colors=128[p];[b][p]paletteuse=dither=none"
+"""One palette for the whole film: one for each frame would flicker, dither would not pack."""
+GIF_FASTEST = 50
+"""A GIF counts in hundredths of a second, and players slow down what is faster than 2 of them."""
+SEAM = 4
+"""White pixels between pictures."""
 
 
 class Video:
     """Writes frames of one size. Use as a context manager, or `close` it."""
 
-    def __init__(self, path: str | Path, fps: int = 50) -> None:
+    def __init__(self, path: str | Path, fps: float = 50) -> None:
         self.path, self.fps = Path(path), fps
         if self.path.suffix.lower() not in KINDS:
             raise UserError(f"cannot write '{self.path.name}'; end it in {' or '.join(KINDS)}")
         if not 1 <= fps <= 120:
-            raise UserError(f"fps={fps}; use 25 or 50")
+            raise UserError(f"fps={fps:g}; use 25 or 50")
+        if self.path.suffix.lower() == ".gif" and fps > GIF_FASTEST:
+            raise UserError(f"a GIF of {fps:g} frames a second; use at most {GIF_FASTEST}")
         self.frames = 0
         self._part = self.path.with_name(f".{self.path.stem}.part{self.path.suffix.lower()}")
         self._size: tuple[int, int] | None = None
         self._ffmpeg: subprocess.Popen | None = None
         self._complaints = tempfile.TemporaryFile()  # noqa: SIM115 (closed by `discard`)
-        self._gif: list[Image.Image] = []
         self._closed = False
         try:
             self._part.touch()
@@ -69,15 +75,10 @@ class Video:
         height, width = picture.shape[:2]
         if self._size is None:
             self._size = (width, height)
-            if self._part.suffix == ".mp4":
-                self._ffmpeg = self._start(width, height)
+            self._ffmpeg = self._start(width, height)
         if (width, height) != self._size:
             raise UserError(f"a frame of {width}x{height} in a film of {self._size}; keep one size")
-        if self._ffmpeg is None:
-            image = Image.fromarray(picture)
-            self._gif.append(image.quantize(GIF_COLOURS, dither=Image.Dither.NONE))
-        else:
-            self._send(picture)
+        self._send(picture)
         self.frames += 1
 
     def close(self) -> None:
@@ -88,10 +89,7 @@ class Video:
             self.discard()
             raise UserError(f"'{self.path}' has no frames; add one before closing")
         try:
-            if self._ffmpeg is None:
-                _save_gif(self._part, self._gif, self.fps)
-            else:
-                self._finish()
+            self._finish()
             self._part.replace(self.path)
         except OSError as error:
             raise _unwritable(self.path, error) from None
@@ -109,12 +107,15 @@ class Video:
         self._part.unlink(missing_ok=True)
 
     def _start(self, width: int, height: int) -> subprocess.Popen:
-        if width % 2 or height % 2:
-            raise UserError(f"a film of {width}x{height}; mp4 needs even numbers of pixels")
         frames = ["-f", "rawvideo", "-pix_fmt", "rgb24", "-s", f"{width}x{height}"]
-        codec = ["-c:v", "libx264", "-pix_fmt", "yuv420p", "-crf", str(QUALITY)]
-        # The index in front lets browsers start before the end has arrived.
-        codec += ["-preset", "veryfast", "-movflags", "+faststart"]
+        if self._part.suffix == ".gif":
+            codec = ["-filter_complex", GIF_PALETTE, "-loop", "0"]  # 0: for ever
+        elif width % 2 or height % 2:
+            raise UserError(f"a film of {width}x{height}; mp4 needs even numbers of pixels")
+        else:
+            codec = ["-c:v", "libx264", "-pix_fmt", "yuv420p", "-crf", str(QUALITY)]
+            # The index in front lets browsers start before the end has arrived.
+            codec += ["-preset", "veryfast", "-movflags", "+faststart"]
         try:
             return subprocess.Popen(
                 [
@@ -150,7 +151,7 @@ class Video:
             raise UserError(f"ffmpeg could not write '{self.path}': {why}")
 
 
-def strip(frames: Sequence[np.ndarray], count: int, seam: int = 4) -> np.ndarray:
+def strip(frames: Sequence[np.ndarray], count: int, seam: int = SEAM) -> np.ndarray:
     """`count` of the frames, evenly spread from first to last, side by side on white."""
     if not 1 <= count <= len(frames):
         raise UserError(f"a strip of {count} out of {len(frames)} frames; use 1..{len(frames)}")
@@ -158,6 +159,13 @@ def strip(frames: Sequence[np.ndarray], count: int, seam: int = 4) -> np.ndarray
     white = np.full((frames[0].shape[0], seam, 3), 255, np.uint8)
     parts = [part for k in chosen for part in (frames[k], white)]
     return np.hstack(parts[:-1])
+
+
+def stacked(strips: Sequence[np.ndarray], seam: int = SEAM) -> np.ndarray:
+    """Strips of one width, one below the other on white."""
+    white = np.full((seam, strips[0].shape[1], 3), 255, np.uint8)
+    parts = [part for each in strips for part in (each, white)]
+    return np.vstack(parts[:-1])
 
 
 def save_picture(picture: np.ndarray, path: str | Path) -> None:
@@ -169,17 +177,6 @@ def save_picture(picture: np.ndarray, path: str | Path) -> None:
         Image.fromarray(picture).save(path, optimize=True)
     except OSError as error:
         raise _unwritable(path, error) from None
-
-
-def _save_gif(path: Path, frames: list[Image.Image], fps: int) -> None:
-    # GIF counts in hundredths of a second, and players slow down what is faster than 2 of them.
-    frames[0].save(
-        path,
-        save_all=True,
-        append_images=frames[1:],
-        duration=max(round(100 / fps), 2) * 10,
-        loop=0,
-    )
 
 
 def _unwritable(path: Path, error: OSError) -> UserError:
