@@ -14,6 +14,7 @@ from swap.policy import Discriminator, Driver, Networks, networks
 from swap.runs import to_json
 from swap.runs.models import SavedModel, model_of, read_model
 from swap.runs.presets import find
+from swap.runs.robots import with_robot
 
 POLICY, MODEL, STYLE = NETWORKS
 """How the names of tensors begin in a checkpoint: of the policy, world model, discriminator."""
@@ -69,7 +70,7 @@ def untrained(preset: str) -> Trained:
 
 
 def _able(model: SavedModel) -> Trained:
-    return Trained(model.name, model.iteration, model.cfg, model.tensors)
+    return Trained(model.name, model.iteration, with_robot(model.cfg), model.tensors)
 
 
 def engine_for(device: str) -> Engine:

@@ -22,6 +22,7 @@ from swap.runs.config import from_json, to_json
 from swap.runs.crew import CREW, OTHERS
 from swap.runs.parkour import ParkourCfg
 from swap.runs.presets import find
+from swap.runs.robots import with_robot
 from swap.runs.weights import ENDING, load_weights, save_weights
 
 Tensors = dict[str, Tensor]
@@ -116,7 +117,7 @@ def keep(
     card = {
         "preset": model.name,
         "iteration": model.iteration,
-        "cfg": to_json(model.cfg),
+        "cfg": to_json(with_robot(model.cfg)),
         "figures": dict(figures),
     }
     ours = (*NETWORKS, CURRICULUM, *(OPTIMISERS if optimiser else ()))
