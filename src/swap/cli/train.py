@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, TypeVar
+from typing import Annotated, Any, TypeVar
 
 import tyro
 
@@ -21,6 +21,7 @@ from swap.runs.config import changes
 from swap.runs.console import clock, short
 from swap.runs.models import SavedModel, read_model
 from swap.runs.presets import find, listed
+from swap.runs.reading import measured
 from swap.runs.robots import tell_robot, with_robot
 from swap.runs.start import config_from, start_from
 from swap.team import LostError, Team, joined, launched, own
@@ -209,7 +210,15 @@ def remembered(checkpoint: Checkpoint, preset: str | None) -> tuple[str, TrainCf
         raise UserError(f"'{checkpoint.path}' was not made by swap train; it cannot be resumed")
     if preset not in (None, name):
         raise UserError(f"that run is of preset '{name}', not '{preset}'; leave --preset away")
+    spent = checkpoint.numbers.get("run")
+    if not isinstance(name, str) or not isinstance(spent, dict) or not known(spent):
+        raise UserError(f"'{checkpoint.path}' does not say what was trained, and for how long")
     return name, from_json(type(find(name)), checkpoint.config["cfg"])
+
+
+def known(spent: dict[str, Any]) -> bool:
+    """How long a run took so far; those of before did not count their steps."""
+    return measured(spent.get("elapsed_s")) and measured(spent.get("steps", 0))
 
 
 def extended(cfg: TrainCfg, stored: TrainCfg, checkpoint: Checkpoint) -> TrainCfg:

@@ -16,7 +16,9 @@ from typing import Any
 from torch import Tensor
 
 from swap.errors import UserError
-from swap.runs.shards import DamagedError, read_folder, replace_file, sync_folder, write_folder
+from swap.learn.trainer import NETWORKS
+from swap.runs.reading import DamagedError, check_numbers, read_file, whole
+from swap.runs.shards import MANIFEST, read_folder, replace_file, sync_folder, write_folder
 
 Say = Callable[[str], None]
 FOLDER, LATEST, MILESTONE = "checkpoints", "latest", "milestone"
@@ -111,11 +113,15 @@ def load(run: Path, say: Say = print) -> Checkpoint:
 def read(place: Path) -> Checkpoint:
     """One checkpoint; DamagedError if a byte is not what was written."""
     tensors, manifest = read_folder(place)
-    if manifest["iteration"] != int(place.name):
-        raise DamagedError(f"{place.name} holds iteration {manifest['iteration']}: it was renamed")
-    return Checkpoint(
-        place, manifest["iteration"], tensors, manifest["numbers"], manifest["config"]
-    )
+    iteration, numbers, config = (manifest.get(key) for key in ("iteration", "numbers", "config"))
+    if not isinstance(numbers, dict) or not isinstance(config, dict) or not whole(iteration):
+        raise DamagedError(f"{MANIFEST} is not that of a checkpoint")
+    if iteration != int(place.name):
+        raise DamagedError(f"{place.name} holds iteration {iteration}: it was renamed")
+    if not tensors:
+        raise DamagedError(f"{place.name} holds no tensors")
+    check_numbers(tensors, NETWORKS)
+    return Checkpoint(place, iteration, tensors, numbers, config)
 
 
 def candidates(home: Path, say: Say) -> list[Path]:
@@ -136,8 +142,8 @@ def candidates(home: Path, say: Say) -> list[Path]:
 def pointed(home: Path) -> Path | None:
     """The checkpoint that `latest` names, if it names one that is there."""
     try:
-        name = (home / LATEST).read_text().strip()
-    except (OSError, UnicodeDecodeError):
+        name = read_file(home / LATEST, most=100).decode().strip()
+    except (DamagedError, UnicodeDecodeError):
         return None
     place = home / name
     return place if NAME.fullmatch(name) and place.is_dir() else None

@@ -76,6 +76,8 @@ def check_fit(networks: Tensors, model: SavedModel) -> None:
             raise misfit(name, f"is {list(x.shape)} here, and not in the model")
         if kept[name].shape != x.shape:
             raise misfit(name, f"is {list(x.shape)} here, {list(kept[name].shape)} in the model")
+        if kept[name].dtype != x.dtype:
+            raise misfit(name, f"is {x.dtype} here, {kept[name].dtype} in the model")
     for name, x in kept.items():
         unused = name.startswith(STYLE) and not has(STYLE, networks)
         if name not in networks and not unused:
