@@ -7,11 +7,13 @@ import threading
 from pathlib import Path
 
 import pytest
+import torch
 
 from strangers import one_line
+from swap.cli import main as cli
 from swap.errors import UserError
 from swap.evaluate.trained import trained
-from swap.runs import load
+from swap.runs import SaveError, load, save
 
 MODELS = Path(__file__).parents[2] / "models"
 
@@ -128,3 +130,32 @@ def test_a_file_that_is_too_large_is_not_read(kept):
         file.truncate(1 << 36)
     with pytest.raises(UserError, match="has 68719476736 bytes instead of"):
         in_time(lambda: trained(kept))
+
+
+# --- what a run writes ----------------------------------------------------------------------------
+@pytest.mark.parametrize("name", ["run.lock", "metrics.jsonl", "checkpoints/.latest.new"])
+@pytest.mark.parametrize("make", ["link", "pipe"])
+def test_a_run_that_goes_on_writes_through_no_link(home, name, make):
+    """A folder from a stranger may have links that lead to files of mine."""
+    mine, file = home / "diary.txt", home / "run" / name
+    mine.write_text("dear diary")
+    file.unlink(missing_ok=True)
+    file.symlink_to(mine) if make == "link" else os.mkfifo(file)
+    words = ["train", "--resume", str(home / "run"), "--iterations", "1", "--no-tensorboard"]
+    try:
+        code, told = cli.dispatch([*words, "--device", "cpu"]), ""
+    except UserError as error:
+        code, told = 2, str(error)
+    assert code in (1, 2)
+    assert "\n" not in told
+    assert mine.read_text() == "dear diary"
+
+
+def test_checkpoints_that_lead_elsewhere(home):
+    (home / "run" / "checkpoints").rename(home / "mine")
+    (home / "run" / "checkpoints").symlink_to(home / "mine")
+    with pytest.raises(UserError, match="checkpoints' is a symbolic link; name the run"):
+        load(home / "run")
+    with pytest.raises(SaveError, match="checkpoints' is a symbolic link; name another folder"):
+        save(home / "run", 9, {"x": torch.ones(2)}, {}, {})
+    assert sorted(file.name for file in (home / "mine").iterdir()) == ["000000", "000001", "latest"]

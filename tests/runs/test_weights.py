@@ -9,7 +9,7 @@ import safetensors.torch
 import torch
 
 import tiny_swap
-from strangers import first, one_line, raw, shard
+from strangers import edit, first, one_line, raw, shard
 from swap.env import ParkourEnv
 from swap.errors import UserError
 from swap.evaluate.trained import trained
@@ -78,6 +78,16 @@ def put(name, x):
 def test_weights_that_are_none(kept, change, says):
     rewritten(kept, change)
     with pytest.raises(UserError, match=says) as error:
+        driven(kept)
+    one_line(error)
+
+
+def test_a_config_of_networks_that_cannot_be_in_the_file(kept):
+    def widen(card):
+        card["cfg"]["policy"]["actor_hidden"] = [10**9]
+
+    edit(kept.with_suffix(".json"), widen, reseal=True)
+    with pytest.raises(UserError, match=r"a layer 1000000000 wide is not in a file of") as error:
         driven(kept)
     one_line(error)
 

@@ -6,7 +6,7 @@ import torch
 
 from swap.env import ParkourEnv
 from swap.env.cfg import Engine
-from swap.errors import UserError
+from swap.errors import UserError, printable
 from swap.kept import under
 from swap.learn.amp import discriminator
 from swap.learn.style import GROUP, frame_of
@@ -33,7 +33,12 @@ class Trained(SavedModel):
         """Policy and world model for the layouts of `env`, on its device if no other is named."""
         cfg = self.cfg.learning
         net = None if cfg.model is None else cfg.model.net
-        made = networks(cfg.policy, net, env.groups, env.spaces.action, cfg.seed)
+        try:
+            made = networks(cfg.policy, net, env.groups, env.spaces.action, cfg.seed)
+        except (RuntimeError, MemoryError) as error:  # more memory than there is
+            raise UserError(
+                f"the networks of this config cannot be built: {printable(error, 120)}"
+            ) from error
         for part, prefix in zip(made, (POLICY, MODEL), strict=True):
             if part is not None:
                 self._fill(part, prefix).to(device or env.device)

@@ -59,6 +59,8 @@ def save(
     place = home / f"{iteration:06d}"
     fresh = home / f".saving-{place.name}"
     facts = {"iteration": iteration, "config": dict(config), "numbers": dict(numbers)}
+    if home.is_symlink():  # it would be filled and pruned elsewhere, and not read again
+        raise SaveError(f"'{home}' is a symbolic link; name another folder")
     try:
         home.mkdir(parents=True, exist_ok=True)
         sweep(home)
@@ -94,6 +96,8 @@ def load(run: Path, say: Say = print) -> Checkpoint:
         except DamagedError as fault:
             raise UserError(f"checkpoint {run.name} is refused: {fault}") from None
     home = run / FOLDER
+    if home.is_symlink():
+        raise UserError(f"'{home}' is a symbolic link; name the run that it leads to")
     refused = ""
     for place in candidates(home, say):
         try:

@@ -112,10 +112,31 @@ def check(model: SavedModel, path: Path) -> None:
         check_numbers(model.tensors, ours)
     except DamagedError as fault:
         raise UserError(f"'{path}' is refused: {fault}") from None
+    numbers = sum(x.numel() for x in model.tensors.values())
+    if (width := max(widths(model.cfg), default=0)) > numbers:
+        raise UserError(
+            f"'{path}' is refused: a layer {width} wide is not in a file of {numbers} numbers"
+        )
     for family, x in model.curriculum.items():
         fine = family in FAMILIES and x.dtype == torch.int16 and x.dim() == 1 and len(x)
         if not fine or x.min() < 0 or x.max() > model.cfg.env.levels:
             raise UserError(f"'{path}' is refused: '{CURRICULUM}{family}' is no curriculum")
+
+
+def widths(cfg: ParkourCfg) -> list[int]:
+    """Every size of a layer that the config names."""
+    learning = cfg.learning
+    net = learning.model and learning.model.net
+    hidden = learning.amp and learning.amp.hidden
+    found: list[int] = []
+    left = [to_json([learning.policy, net, hidden])]
+    while left:
+        item = left.pop()
+        if isinstance(item, dict | list):
+            left += item.values() if isinstance(item, dict) else item
+        elif type(item) is int:
+            found.append(item)
+    return found
 
 
 def frontiers(checkpoint: Checkpoint, cfg: ParkourCfg) -> Tensors:

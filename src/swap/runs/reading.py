@@ -49,12 +49,16 @@ def read_file(path: Path, *, size: int | None = None, most: int = MOST_TEXT) -> 
             raise DamagedError(f"{path.name} has {found.st_size} bytes instead of {size}")
         if size is None and found.st_size > most:
             raise DamagedError(f"{path.name} has {found.st_size} bytes, more than it can need")
-        # Should it be exchanged in this moment: a link is not followed, a pipe not waited for.
-        handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-        with os.fdopen(handle, "rb") as file:
+        with open(path, "rb", opener=plainly) as file:  # it may be exchanged in this moment
             return file.read(found.st_size)
     except OSError as error:
         raise DamagedError(f"{path.name} cannot be read ({error.strerror})") from None
+
+
+def plainly(path: str, flags: int) -> int:
+    """An `opener` of files in folders from strangers: a link is not followed, to read from or to
+    write to whatever it names; a pipe is not waited for."""
+    return os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK, 0o666)
 
 
 def parse_json(data: bytes, name: str) -> dict[str, Any]:

@@ -23,7 +23,7 @@ import torch
 from torch import Tensor
 
 import swap
-from swap.runs.reading import DamagedError, parse_json, parse_tensors, read_file, whole
+from swap.runs.reading import DamagedError, parse_json, parse_tensors, plainly, read_file, whole
 
 __all__ = ["DamagedError", "read_folder", "read_manifest", "write_folder"]
 
@@ -173,7 +173,7 @@ def seal(text: bytes) -> bytes:
 
 def write_file(path: Path, data: bytes) -> None:
     """Written and on the disk: a rename must not overtake its contents."""
-    with path.open("wb") as file:
+    with open(path, "wb", opener=plainly) as file:
         file.write(data)
         file.flush()
         os.fsync(file.fileno())
