@@ -37,10 +37,10 @@ def run(args: Args) -> int:
         raise UserError(f"--seconds {args.seconds:g} is out of range; use 0 to 600")
     device = chosen(args.device)
     from swap.evaluate.sim_bench import bench
+    from swap.robots import from_user
 
-    rows = list(
-        bench(device, args.worlds, robot=args.robot, slots=args.slots, seconds=args.seconds)
-    )
+    robot = from_user(args.robot)
+    rows = list(bench(device, args.worlds, robot=robot, slots=args.slots, seconds=args.seconds))
     notes = [
         "control steps/s: 4 physics steps each, robots standing and acting with noise, 1/500 of "
         "the worlds given a new course, motors and start at every step.",

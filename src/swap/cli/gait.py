@@ -36,7 +36,6 @@ def run(args: Args) -> int:
     device = chosen(args.device)
     from swap.evaluate.gait import measure, references
     from swap.evaluate.trained import trained
-    from swap.robots import load
 
     robot = trained(args.run)
     several = measure(
@@ -49,7 +48,7 @@ def run(args: Args) -> int:
         feet=args.feet,
     )
     rows = [row for speed in several for row in speed]
-    rows += references(load(robot.cfg.env.robot), args.speeds, feet=args.feet)
+    rows += references(robot.cfg.env.load_robot(), args.speeds, feet=args.feet)
     title = f"{robot.name}, iteration {robot.iteration}: gait on flat ground"
     notes = [
         "cadence: touchdowns of a foot a second. clearance: how high its underside gets above the "

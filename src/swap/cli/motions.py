@@ -12,7 +12,7 @@ from swap.motions import NAMES, Clip, Command, clips, find, replay
 from swap.motions.effort import speed_share, torque_share
 from swap.motions.library import SLOWEST, fitted
 from swap.motions.pace import scaled
-from swap.robots import Robot, load
+from swap.robots import Robot, from_user
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class Args:
 
 def run(args: Args) -> int:
     writable(args.json)
-    robot = load(args.robot)
+    robot = from_user(args.robot)
     if args.render:
         writable(args.out)
         several = [chosen(robot, name, args) for name in args.render]

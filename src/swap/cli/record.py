@@ -40,7 +40,6 @@ def run(args: Args) -> int:
     from swap.cli.progress import ProgressLine
     from swap.evaluate.record import PUBLISHED, record_table, search_all
     from swap.evaluate.trained import trained
-    from swap.robots import load
 
     robot = trained(args.run)
     with ProgressLine() as told:
@@ -52,7 +51,7 @@ def run(args: Args) -> int:
             seed=args.seed,
             told=told,
         )
-    body = load(robot.cfg.env.robot)
+    body = robot.cfg.env.load_robot()
     rows = record_table(searches, probes, body)
     title = f"{robot.name}, iteration {robot.iteration}: records at {args.speed:g} m/s, simulated"
     notes = [

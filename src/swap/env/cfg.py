@@ -2,11 +2,14 @@
 
 import math
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Annotated, Literal
+
+import tyro
 
 from swap.courses import FAMILIES
 from swap.env.rewards import REWARDS, RewardPreset
 from swap.errors import UserError, unknown
+from swap.robots import Robot, load
 from swap.sim import CONTACT_ROWS, CONTACTS, CONTROL_DT, Ranges
 
 Range = tuple[float, float]
@@ -191,7 +194,9 @@ class EnvCfg:
     """Everything about an environment but its size, engine, device and seed."""
 
     robot: str = "apollo"
-    """A known robot, or the path of a robot file."""
+    """A known robot, or the path of a robot file, which runs when you name it here."""
+    robot_data: Annotated[Robot | None, tyro.conf.Suppress] = None
+    """The robot itself, as checkpoints and cards hold it; None: the known one of that name."""
     families: tuple[tuple[str, float], ...] = (
         ("flat", 0.1),
         ("box", 0.25),
@@ -253,6 +258,10 @@ class EnvCfg:
             self.curriculum.first <= self.levels,
             f"curriculum.first={self.curriculum.first} with {self.levels} levels; use at most that",
         )
+
+    def load_robot(self) -> Robot:
+        """The robot; no file is run for it."""
+        return self.robot_data or load(self.robot)
 
     @property
     def episode_steps(self) -> int:

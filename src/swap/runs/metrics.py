@@ -13,7 +13,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Any
 
+from swap.errors import UserError
 from swap.runs.checkpoint import Say
+from swap.runs.reading import DamagedError, plainly, read_file, whole
 from swap.runs.shards import replace_file
 
 FILE, BOARD = "metrics.jsonl", "tensorboard"
@@ -27,9 +29,12 @@ class Metrics:
     ) -> None:
         self.say, self.complained = say, False
         path = run / FILE
-        if path.exists():
-            rewind(path, after)
-        self.file: IO[str] = path.open("a")
+        try:
+            if os.path.lexists(path):
+                rewind(path, after)
+            self.file: IO[str] = open(path, "a", opener=plainly)  # noqa: SIM115
+        except (DamagedError, OSError) as error:
+            raise UserError(f"cannot write metrics into '{run}': {error}") from None
         self.board: Any = None
         if tensorboard:
             from torch.utils.tensorboard import SummaryWriter
@@ -84,12 +89,12 @@ class Metrics:
 def rewind(path: Path, after: int) -> None:
     """Keep the lines of iterations 1 to `after`, each once, and drop what a crash cut short."""
     kept: dict[int, bytes] = {}
-    for line in path.read_bytes().splitlines(keepends=True):
+    for line in read_file(path, most=1 << 40).splitlines(keepends=True):
         try:
             iteration = json.loads(line)["iteration"]
-        except (ValueError, KeyError, TypeError):
+        except (ValueError, KeyError, TypeError, RecursionError):
             continue
-        if line.endswith(b"\n") and iteration <= after:
+        if line.endswith(b"\n") and whole(iteration) and iteration <= after:
             kept[iteration] = line
     replace_file(path, b"".join(kept.values()))
 

@@ -20,6 +20,7 @@ from swap.runs.crew import Crew
 from swap.runs.guard import Guard, GuardCfg, has_nan
 from swap.runs.metrics import Metrics
 from swap.runs.pace import Pace
+from swap.runs.reading import plainly
 from swap.runs.trainee import Trainee
 from swap.team import ALONE, Team
 
@@ -278,7 +279,7 @@ def locked(folder: Path) -> Iterator[None]:
     """One run at a time in a folder; the lock goes with the process, however it ends."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        file = (folder / "run.lock").open("w")
+        file = open(folder / "run.lock", "w", opener=plainly)  # noqa: SIM115
     except OSError as error:
         raise UserError(f"cannot write into '{folder}' ({error.strerror})") from None
     with file:
