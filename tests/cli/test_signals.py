@@ -113,9 +113,9 @@ def early(event: str, word: str, sig: int, *words: object) -> subprocess.Complet
     )
 
 
-TINY = ("train", "--preset", "tiny", "--device", "cpu", "--worlds", 8, "--ppo.minibatches", 2)
+TINY = ("train", "--preset", "tiny", "--device", "cpu", "--worlds", 8, "--iterations", 1)
 MOMENTS = [
-    ("import", "swap.cli.train", signal.SIGINT),
+    ("open", "cli/__pycache__/train", signal.SIGINT),
     ("import", "torch", signal.SIGTERM),
     ("import", "numpy.linalg", signal.SIGINT),
     ("import", "mujoco", signal.SIGHUP),
@@ -143,7 +143,7 @@ def test_a_signal_before_the_first_iteration_is_one_line_and_blocks_nothing(
 @pytest.mark.parametrize(
     ("event", "word", "sig"),
     [
-        ("import", "swap.cli.eval", signal.SIGINT),
+        ("open", "cli/__pycache__/eval", signal.SIGINT),
         ("import", "torch", signal.SIGINT),
         ("import", "swap.evaluate", signal.SIGTERM),
         ("open", "swap.safetensors", signal.SIGHUP),
