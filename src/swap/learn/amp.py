@@ -103,7 +103,7 @@ class AMP:
         self.means = tally.means(*(f"amp/{name}" for name in MEANS))
         self.style = tally.means("amp/style")
         self.counted = tally.means("amp/counted")
-        names = "guard/amp_skipped", *(f"guard/amp_{x}" for x in CULPRITS)
+        names = "amp/updates", "guard/amp_skipped", *(f"guard/amp_{x}" for x in CULPRITS)
         self.faults = tally.counts(*names, shared=True)
         # Where recordings look for their input.
         self.pair = torch.zeros(n, 2, rep.dim, device=device)
@@ -221,7 +221,7 @@ class AMP:
             figures = {**losses, "grad_norm": length}
             self.means.add([figures[name] for name in MEANS], weight=wanted)
             bad = [~torch.isfinite(figures[name]) for name in CULPRITS]
-            self.faults.add([~sound, *bad])
+            self.faults.add([torch.ones_like(sound), ~sound, *bad])
 
     def losses(self, expert: Tensor, policy: Tensor) -> dict[str, Tensor]:
         """Of coordinates [B, 2 d] each; scalars."""

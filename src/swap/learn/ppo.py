@@ -21,7 +21,7 @@ from swap.policy import ActorCritic
 from swap.team import ALONE, Team
 
 MEANS = ("policy_loss", "value_loss", "entropy", "kl", "clipped", "grad_norm", "lr")
-CULPRITS = ("policy_loss", "value_loss", "grad_norm")
+CULPRITS = ("policy_loss", "value_loss", "loss", "grad_norm")
 
 
 @dataclass(frozen=True)
@@ -117,7 +117,7 @@ class PPO:
             )
         self.cfg, self.policy, self.rollout = cfg, policy, rollout
         self.means = tally.means(*(f"ppo/{name}" for name in self.told))
-        names = "guard/skipped_updates", *(f"guard/{x}" for x in CULPRITS)
+        names = "ppo/updates", "guard/skipped_updates", *(f"guard/{x}" for x in CULPRITS)
         self.faults = tally.counts(*names, shared=True)
         self.parameters = list(policy.parameters())
         device = self.parameters[0].device
@@ -158,7 +158,7 @@ class PPO:
             figures = {**losses, "grad_norm": norm, "lr": self.lr}
             self.means.add([figures[name] for name in self.told], weight=sound)
             bad = torch.stack([~torch.isfinite(figures[name]) for name in CULPRITS])
-            self.faults.add([~sound, *bad])
+            self.faults.add([torch.ones_like(sound), ~sound, *bad])
 
     def _losses(self, batch: Batch) -> dict[str, Tensor]:
         now, value = self.policy.actor(batch.actor), self.policy.critic(batch.critic)
