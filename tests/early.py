@@ -1,6 +1,5 @@
-"""`python early.py EVENT WORD SIGNAL COMMAND ...`: swap, which gets a signal at a chosen moment: the
-first audit event of that name (import, open, os.mkdir, ...) whose first argument has WORD in it.
-`main` is the moment in which swap begins to listen."""
+"""`python early.py EVENT WORD SIGNAL COMMAND ...`: swap, and a signal at a chosen moment: the first
+audit event of that name (import, open, os.mkdir, ...) whose first argument has WORD in it."""
 
 import os
 import sys

@@ -7,7 +7,6 @@ tests/cli/test_signals.py judges.
 import gc
 import json
 import os
-import signal
 import sys
 import time
 from pathlib import Path
@@ -34,7 +33,9 @@ def stopped(run: Path, sig: int, iterations: int) -> int:
         sys.argv = [*TOY, str(run)]
         try:
             cli.main()
-        except SystemExit as end:  # what Python does at its end, but for ending the parent's threads
+        except (
+            SystemExit
+        ) as end:  # what Python does at its end, but for ending the parent's threads
             sys.stdout.flush()
             os._exit(int(end.code or 0))
         os._exit(99)

@@ -33,9 +33,7 @@ def exit_code(sig: int) -> int:
 def awaited() -> list[signal.Signals]:
     """Those that shall end this program; `nohup` has SIGHUP ignored, and so it stays."""
     return [
-        sig
-        for sig in SIGNALS
-        if sig != signal.SIGHUP or signal.getsignal(sig) != signal.SIG_IGN
+        sig for sig in SIGNALS if sig != signal.SIGHUP or signal.getsignal(sig) != signal.SIG_IGN
     ]
 
 

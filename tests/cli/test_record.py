@@ -59,7 +59,7 @@ def test_words_for_open_ends():
     ("words", "says"),
     [
         (["nope.safetensors"], "nope.safetensors"),
-        ([TEACHER, "--trials", "0"], "--trials 0 measures nothing; use 1 or more"),
+        ([TEACHER, "--trials", "0"], "--trials 0; use 1 or more"),
         ([TEACHER, "--speed", "nan"], "--speed nan leads to no goal"),
         ([TEACHER, "--speed", "-1"], "--speed -1 leads to no goal"),
         ([TEACHER, "--seed", "-1"], "--seed -1 is negative"),

@@ -157,4 +157,3 @@ def test_an_evaluation_that_is_stopped_is_one_line(event, word, sig, tmp_path):
     assert done.returncode == CODES[sig], done.stderr
     assert done.stderr == "swap: stopped\n"
     assert not out.exists()
-

@@ -187,7 +187,7 @@ def test_a_fault_is_one_line_and_exit_code_1(tmp_path):
         (["--net.act", "tan"], "--net.act"),
         (["--net.width", "0"], "width=0 holds nothing; use 16"),
         (["--keep", "0"], "keep=0 leaves no checkpoint; use 1 or more, 3 is usual"),
-        (["--minutes", "-1"], "minutes=-1.0 must be 0 or more"),
+        (["--minutes", "-1"], "minutes=-1.0; use 0 or more"),
         (["--device", "tpu"], "unknown device 'tpu'"),
         (["--resume", "/no/such/run"], "no checkpoint in '/no/such/run'"),
         (["--resume"], "no run in out/train to resume"),

@@ -88,7 +88,9 @@ def test_a_reward_beyond_all_bounds_is_called_one(tmp_path):
     cfg = dataclasses.replace(SMALL, env=dataclasses.replace(SMALL.env, rewards=rewards))
     outcome, lines = spoiled(tmp_path, cfg)
     assert lines[0].startswith("iteration 1: guard/reward counts ")
-    assert re.search(r"stopped at iteration \d: \d+ faults in \d+ steps: guard/reward", outcome.fault)
+    assert re.search(
+        r"stopped at iteration \d: \d+ faults in \d+ steps: guard/reward", outcome.fault
+    )
     assert "explained_variance" not in " ".join([*lines, outcome.fault])
 
 
@@ -104,4 +106,4 @@ def test_what_is_computed_first_is_blamed_first():
         *("guard/obs.history", "guard/action", "guard/diverged", "rollout/reward", "guard/value"),
         *("guard/advantage", "rollout/explained_variance", "guard/value_loss", "guard/grad_norm"),
     ]
-    assert sorted(reversed(order), key=_stage) == order
+    assert sorted(order, key=_stage, reverse=True)[::-1] == order

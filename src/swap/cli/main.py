@@ -165,4 +165,5 @@ def one_line(box: str, prog: str) -> str:
     body = [line.strip("│ ").strip() for line in box.splitlines() if line.startswith("│")]
     sections = re.split(r"─{5,}", " ".join(line for line in body if line))
     told = [part.strip() for part in sections if part.strip() and "helptext" not in part]
+    told = [re.sub(r"^Error parsing \w+: ", "", part) for part in told]  # a config's own complaint
     return f"{'; '.join(told) or 'cannot read these options'} (see {prog} --help)"

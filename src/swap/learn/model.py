@@ -16,6 +16,7 @@ from swap.learn.replay import Replay
 from swap.learn.tally import Tally
 from swap.learn.together import Found, gradient_step
 from swap.team import ALONE, Team
+from swap.validate import check_numbers
 from swap.world_model import Sequences, WorldModel, WorldModelCfg
 
 CULPRITS = ("loss", "grad_norm")
@@ -45,17 +46,13 @@ class ModelCfg:
     """A gradient longer than this share of its weights is shortened to it."""
 
     def __post_init__(self) -> None:
-        for name in ("batch", "ticks", "updates", "warm_up"):
-            if getattr(self, name) < 1:
-                raise UserError(f"model.{name}={getattr(self, name)}; use 1 or more")
+        counts = ("batch", "ticks", "updates", "warm_up")
+        check_numbers(self, "model.", at_least_1=counts, positive=("lr", "agc"))
         if self.memory <= self.ticks:
             raise UserError(
                 f"model.memory={self.memory} holds no sequence of {self.ticks} ticks and one "
                 f"before; use {self.ticks + 1} or more"
             )
-        for name in ("lr", "agc"):
-            if not getattr(self, name) > 0:
-                raise UserError(f"model.{name}={getattr(self, name)}; use more than 0")
 
 
 class ModelLearner:

@@ -19,6 +19,7 @@ from swap.learn.together import Found, gradient_step
 from swap.nn import Gaussian
 from swap.policy import ActorCritic
 from swap.team import ALONE, Team
+from swap.validate import check_numbers
 
 MEANS = ("policy_loss", "value_loss", "entropy", "kl", "clipped", "grad_norm", "lr")
 CULPRITS = ("policy_loss", "value_loss", "loss", "grad_norm")
@@ -62,12 +63,14 @@ class PPOCfg:
     """Bounds of the adapted rate."""
 
     def __post_init__(self) -> None:
-        for name in ("steps", "epochs", "minibatches"):
-            if getattr(self, name) < 1:
-                raise UserError(f"{name}={getattr(self, name)} does nothing; use 1 or more")
-        for name in ("gamma", "lam"):
-            if not 0 <= getattr(self, name) <= 1:
-                raise UserError(f"{name}={getattr(self, name)} must lie between 0 and 1")
+        check_numbers(
+            self,
+            "ppo.",
+            at_least_1=("steps", "epochs", "minibatches"),
+            shares=("gamma", "lam"),
+            positive=("clip", "grad_norm", "kl", "calm_std"),
+            not_negative=("value_coef", "entropy"),
+        )
         if not 0 <= self.calm[0] <= self.calm[1] <= 1:
             raise UserError(f"calm={self.calm} must be a first and a later fraction, 0 to 1")
         if self.calm_steps is not None and not 0 <= self.calm_steps[0] <= self.calm_steps[1]:

@@ -11,11 +11,11 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from swap.errors import UserError
 from swap.learn.trainer import NETWORKS
 from swap.runs.checkpoint import Say
 from swap.runs.shards import write_folder
 from swap.runs.trainee import Trainee
+from swap.validate import check_numbers
 
 FOLDER, PREFIX = "evidence", "guard/"
 CURES = {
@@ -59,11 +59,7 @@ class GuardCfg:
     """Copies of the state to keep, one for each kind of fault."""
 
     def __post_init__(self) -> None:
-        if self.strikes < 1 or self.window < 1 or self.evidence < 0 or self.share < 0:
-            raise UserError(
-                f"guard: strikes={self.strikes}, window={self.window} must be 1 or more, "
-                f"evidence={self.evidence}, share={self.share} 0 or more"
-            )
+        check_numbers(self, "guard.", at_least_1=("strikes", "window"), not_negative=("share",))
 
 
 class Guard:
@@ -177,7 +173,9 @@ def _idle(metrics: Mapping[str, float]) -> str:
 
 def _useless(faults: float, steps: float) -> str:
     """Most of what the worlds did cannot be learned from, in words."""
-    return f"{faults:.0f} faults in {steps:.0f} steps" if steps > 0 and faults > HALF * steps else ""
+    return (
+        f"{faults:.0f} faults in {steps:.0f} steps" if steps > 0 and faults > HALF * steps else ""
+    )
 
 
 def _broken_weights(trainee: Trainee) -> list[str]:

@@ -2,7 +2,6 @@
 
 import contextlib
 import fcntl
-import math
 import shutil
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -22,6 +21,7 @@ from swap.runs.pace import Pace
 from swap.runs.trainee import Trainee
 from swap.streams import lasting_output
 from swap.team import ALONE, Team
+from swap.validate import check_numbers
 
 RUN, LOCK = "run", "run.lock"
 """What the run itself keeps in a checkpoint, beside everyone's tensors and numbers; and the file
@@ -52,12 +52,8 @@ class RunCfg:
     guard: GuardCfg = field(default_factory=GuardCfg)
 
     def __post_init__(self) -> None:
-        for name in ("minutes", "steps", "save_minutes", "milestone_minutes", "shard_mib"):
-            value = getattr(self, name)
-            if value is not None and not (value >= 0 and math.isfinite(value)):
-                raise UserError(f"{name}={value} must be 0 or more")
-        if self.iterations is not None and self.iterations < 0:
-            raise UserError(f"iterations={self.iterations} must be 0 or more")
+        spans = ("minutes", "steps", "save_minutes", "milestone_minutes")
+        check_numbers(self, not_negative=spans)
         if self.keep < 1:
             raise UserError(f"keep={self.keep} leaves no checkpoint; use 1 or more, 3 is usual")
         if self.shard_mib <= 0:
