@@ -43,8 +43,8 @@ class PolicyCfg:
         check_numbers(self, "policy.", at_least_1=widths, filled=widths, positive=stds)
         if not self.min_std <= self.init_std <= self.max_std:
             raise UserError(
-                f"policy.init_std={self.init_std:g} must lie between min_std={self.min_std:g} and "
-                f"max_std={self.max_std:g}"
+                f"policy.init_std={self.init_std} must lie between min_std={self.min_std} and "
+                f"max_std={self.max_std}"
             )
         for name in ("actor_reads", "critic_reads"):
             reads = getattr(self, name)
