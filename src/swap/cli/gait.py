@@ -7,6 +7,7 @@ import tyro
 
 from swap.cli.device import chosen
 from swap.cli.show import Report, show, writable
+from swap.validate import check_numbers
 
 
 @dataclass(frozen=True)
@@ -29,6 +30,11 @@ class Args:
     """cpu, cuda, or auto."""
     json: Path | None = None
     """Also write the figures to this file."""
+
+    def __post_init__(self) -> None:
+        check_numbers(
+            self, "--", at_least_1=("robots",), positive=("speeds", "seconds"), filled=("speeds",)
+        )
 
 
 def run(args: Args) -> int:

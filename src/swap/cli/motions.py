@@ -13,6 +13,7 @@ from swap.motions.effort import speed_share, torque_share
 from swap.motions.library import SLOWEST, fitted
 from swap.motions.pace import scaled
 from swap.robots import Robot, from_user
+from swap.validate import check_numbers
 
 
 @dataclass(frozen=True)
@@ -35,6 +36,9 @@ class Args:
     """Length of a clip."""
     json: Path | None = None
     """Also write the table to this file."""
+
+    def __post_init__(self) -> None:
+        check_numbers(self, "--", positive=("seconds",))
 
 
 def run(args: Args) -> int:

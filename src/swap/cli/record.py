@@ -9,6 +9,7 @@ import tyro
 
 from swap.cli.device import chosen
 from swap.cli.show import Report, save, show, writable
+from swap.validate import check_numbers
 
 if TYPE_CHECKING:
     from swap.evaluate.record import Probe
@@ -32,6 +33,9 @@ class Args:
     """cpu, cuda, or auto."""
     json: Path | None = None
     """Also write the figures and every probe to this file."""
+
+    def __post_init__(self) -> None:
+        check_numbers(self, "--", at_least_1=("trials",), positive=("speed",))
 
 
 def run(args: Args) -> int:

@@ -24,6 +24,8 @@ from swap.runs.presets import find, listed
 from swap.runs.reading import measured
 from swap.runs.robots import tell_robot, with_robot
 from swap.runs.start import config_from, start_from
+from swap.signals import exit_code
+from swap.streams import lasting_output
 from swap.team import LostError, Team, joined, launched, own
 
 N = TypeVar("N", int, float)
@@ -151,7 +153,7 @@ def aimless(cfg: TrainCfg) -> TrainCfg:
 @one_voice()
 def run(plan: Plan) -> int:
     try:
-        with joined(plan.device) as team:
+        with lasting_output(), joined(plan.device) as team:
             return work(plan, team)
     except LostError as error:
         print(f"swap: {error}; that one has said why, or was killed", file=sys.stderr)
@@ -178,13 +180,17 @@ def work(plan: Plan, team: Team) -> int:
         started_s=plan.started_s,
         team=team,
     )
+    code = 0 if outcome.signal is None else exit_code(outcome.signal)
     if team.rank:
-        return 0
+        return code
     start = "" if team.alone else f"torchrun --nproc-per-node {team.size} -m "
     again = start + f"swap train --resume {plan.folder}"
     if outcome.fault:
         print(f"swap: {outcome.fault}", file=sys.stderr)
         return 1
+    if outcome.interrupted and outcome.saved is None:
+        print("swap: stopped", file=sys.stderr)
+        return code
     kept = outcome.saved.name if outcome.saved else "nothing"
     steps = f"{short(outcome.metrics.get('steps', 0))} steps, " if outcome.metrics else ""
     told = f"{outcome.iteration} iterations, {steps}{clock(outcome.elapsed_s)}; saved {kept}"
@@ -194,7 +200,7 @@ def work(plan: Plan, team: Team) -> int:
         print(f"nothing left to do: {told}; give --minutes or --iterations for more: {again}")
     else:
         print(f"done: {told} in {plan.folder}")
-    return 0
+    return code
 
 
 def say(line: str) -> None:
