@@ -14,6 +14,7 @@ import sys
 from typing import Any, TypeVar
 
 import swap
+from swap.cli.output import delivered, prepare_streams
 from swap.errors import UserError, unknown
 
 T = TypeVar("T")
@@ -47,8 +48,9 @@ COMMANDS = {
 def main() -> None:
     """The entry point: exit code 0 done, 1 a check failed, 2 bad input."""
     wait_patiently()
+    prepare_streams()
     try:
-        code = dispatch(sys.argv[1:])
+        code = delivered(lambda: dispatch(sys.argv[1:]))
     except UserError as error:
         print(f"swap: {error}", file=sys.stderr)
         code = 2

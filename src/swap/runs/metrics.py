@@ -13,8 +13,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Any
 
+from swap.files import replace_file
 from swap.runs.checkpoint import Say
-from swap.runs.shards import replace_file
 
 FILE, BOARD = "metrics.jsonl", "tensorboard"
 

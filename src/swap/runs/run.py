@@ -1,11 +1,9 @@
 """The run: a trainee and a folder in; iterations, checkpoints, metrics and a clean end out."""
 
-import contextlib
-import fcntl
 import math
 import signal
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import FrameType
@@ -18,6 +16,7 @@ from swap.runs import checkpoint, console
 from swap.runs.checkpoint import Checkpoint, SaveError, Say
 from swap.runs.crew import Crew
 from swap.runs.guard import Guard, GuardCfg, has_nan
+from swap.runs.lock import locked
 from swap.runs.metrics import Metrics
 from swap.runs.pace import Pace
 from swap.runs.trainee import Trainee
@@ -96,7 +95,7 @@ def train(
     if team.rank:
         return assist(crew, resume)
     board = board or console.board(folder.name)
-    with locked(folder), board, Interrupt(board) as interrupt:
+    with locked(folder) as lock, board, Interrupt(board) as interrupt:
         if resume is None and checkpoint.numbered(folder / checkpoint.FOLDER):
             raise UserError(f"'{folder}' already holds a run; resume it, or name another folder")
         iteration, spent_s, steps = restore(crew, resume) if resume else (0, 0.0, 0.0)
@@ -126,6 +125,8 @@ def train(
                 metrics = crew.iterate()
                 iteration += 1
                 pace.tick(iteration, metrics.get("steps", 0.0))
+                if lock.lost:
+                    break
                 log.write(iteration, pace.elapsed_s, metrics)
                 fault = guard.check(iteration, metrics, trainee)
                 board.show(pace, metrics, guard.totals)
@@ -133,8 +134,12 @@ def train(
                 if keeper.due:
                     log.sync()
                     keeper.save()
-            log.sync()
-            keeper.save()
+            if lock.lost:
+                last = keeper.saved.name if keeper.saved else "none"
+                fault = f"'{folder}' was moved or removed; the run has stopped, last saved: {last}"
+            else:
+                log.sync()
+                keeper.save()
         crew.dismiss()
         if fault is None and keeper.failure:
             fault = keeper.failure
@@ -271,19 +276,3 @@ class Interrupt:
         for sig, handler in self.before.items():
             signal.signal(sig, handler)
         self.before = {}
-
-
-@contextlib.contextmanager
-def locked(folder: Path) -> Iterator[None]:
-    """One run at a time in a folder; the lock goes with the process, however it ends."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        file = (folder / "run.lock").open("w")
-    except OSError as error:
-        raise UserError(f"cannot write into '{folder}' ({error.strerror})") from None
-    with file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise UserError(f"another run is writing into '{folder}'; choose another") from None
-        yield

@@ -9,7 +9,6 @@ Reading checks every seal before it believes a byte. Nothing is pickled.
 
 import hashlib
 import json
-import os
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
@@ -20,6 +19,7 @@ import torch
 from torch import Tensor
 
 import swap
+from swap.files import sync_folder, write_file
 
 FORMAT = 1
 """Of the manifest; a reader refuses what is newer than itself."""
@@ -147,28 +147,3 @@ def read_file(path: Path) -> bytes:
         return path.read_bytes()
     except OSError as error:
         raise DamagedError(f"{path.name} cannot be read ({error.strerror})") from None
-
-
-def write_file(path: Path, data: bytes) -> None:
-    """Written and on the disk: a rename must not overtake its contents."""
-    with path.open("wb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
-
-
-def replace_file(path: Path, data: bytes) -> None:
-    """The old content or the new one, whatever happens in between."""
-    fresh = path.with_name(f".{path.name}.new")
-    write_file(fresh, data)
-    fresh.replace(path)
-    sync_folder(path.parent)
-
-
-def sync_folder(folder: Path) -> None:
-    """Names live in the folder: a rename is safe once the folder is on the disk."""
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
