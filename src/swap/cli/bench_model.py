@@ -40,8 +40,10 @@ def run(args: Args) -> int:
         raise UserError("--graph needs a GPU; leave it out on the CPU")
     import torch
 
+    from swap.runs.memory import check_memory
     from swap.world_model.bench import bench
 
+    check_memory(max(args.worlds, default=1), device, sees=True)
     rows = bench(
         device,
         worlds=args.worlds,

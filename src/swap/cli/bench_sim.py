@@ -37,7 +37,10 @@ def run(args: Args) -> int:
         raise UserError(f"--seconds {args.seconds:g} is out of range; use 0 to 600")
     device = chosen(args.device)
     from swap.evaluate.sim_bench import bench
+    from swap.runs.memory import check_memory
 
+    for n in args.worlds:
+        check_memory(n, device)
     rows = list(
         bench(device, args.worlds, robot=args.robot, slots=args.slots, seconds=args.seconds)
     )

@@ -35,6 +35,10 @@ def run(args: Args) -> int:
             raise UserError(f"--{option} {value} is too small; use {least} or more")
     device = chosen(args.device)
     from swap.evaluate.train_bench import bench
+    from swap.runs.memory import check_memory
+
+    if args.worlds is not None:
+        check_memory(args.worlds, device)
 
     told = [
         bench(

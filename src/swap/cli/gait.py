@@ -37,8 +37,10 @@ def run(args: Args) -> int:
     from swap.evaluate.gait import measure, references
     from swap.evaluate.trained import trained
     from swap.robots import load
+    from swap.runs.memory import check_memory
 
     robot = trained(args.run)
+    check_memory(args.robots, device, sees=robot.sees, option="--robots")
     several = measure(
         robot,
         args.speeds,

@@ -7,6 +7,7 @@ The curriculum is in it as `curriculum/FAMILY`: the frontiers of all worlds of t
 import sysconfig
 from collections.abc import Mapping
 from dataclasses import dataclass
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -53,28 +54,59 @@ def model_folders() -> tuple[Path, ...]:
 
 
 def find_model(path: Path) -> Path:
-    """The same path; a bare name of nothing that is here is that of a kept model."""
-    here = path.is_file() or (path / FOLDER).is_dir() or is_checkpoint(path)
-    if here or len(path.parts) != 1:
+    """The same path, if a run or a kept file is there; a bare name of nothing that is here is that
+    of a kept model. What is neither is told in one line, with what may have been meant."""
+    if (path / FOLDER).is_dir() or is_checkpoint(path) or (path.is_file() and is_kept(path)):
         return path
-    folders = model_folders()
-    for folder in folders:
-        file = folder / f"{path.name.removesuffix(ENDING)}{ENDING}"
-        if file.is_file():
-            return file
-    if path.exists():
-        return path
-    known = sorted({file.stem for folder in folders for file in folder.glob(f"*{ENDING}")})
-    raise UserError(
-        f"no run or model '{path}'; name a run's folder, a file of swap keep, or a known model: "
-        f"{', '.join(known) or 'none'}"
-    )
+    if len(path.parts) == 1:
+        name = f"{path.name.removesuffix(ENDING)}{ENDING}"
+        for folder in model_folders():
+            if (folder / name).is_file():
+                return folder / name
+    if path.is_file():
+        wrong = f"'{path}' is no model; a file of swap keep ends in {ENDING}"
+    elif path.is_dir() and path.suffix == ENDING:
+        wrong = f"'{path}' is a folder without a run; a file of swap keep is one file"
+    elif path.is_dir():
+        wrong = f"no checkpoint in '{path}'; name the folder of a run"
+    else:
+        known = ", ".join(known_models()) or "none"
+        wrong = f"no run or model '{path}'; name a run's folder, a file of swap keep, or a known "
+        wrong += f"model: {known}"
+    meant = nearby(path)
+    raise UserError(f"{wrong}; did you mean {' or '.join(map(str, meant))}?" if meant else wrong)
+
+
+def is_kept(path: Path) -> bool:
+    if path.suffix == ENDING and not path.stat().st_size:
+        raise UserError(f"'{path}' is empty; fetch it again, or keep it anew")
+    return path.suffix == ENDING
+
+
+def known_models() -> list[str]:
+    return sorted({file.stem for folder in model_folders() for file in folder.glob(f"*{ENDING}")})
+
+
+def nearby(path: Path) -> list[Path]:
+    """Models and runs that a wrong path may have meant: of its name, in it, around it, like it."""
+    named = [path.parent / f"{name}{ENDING}" for name in (path.stem, path.name)]
+    if named := [file for file in dict.fromkeys(named) if file.is_file() and file != path]:
+        return named[:1]
+    if path.parent.joinpath(FOLDER).is_dir():  # a file of a run, or its folder of checkpoints
+        return [path.parent]
+    within = path if path.is_dir() else path.parent
+    there = {file.name: file for file in sorted(within.glob(f"*{ENDING}")) if file.is_file()}
+    there |= {file.parent.name: file.parent for file in sorted(within.glob(f"*/{FOLDER}"))}
+    if path.is_dir():
+        return list(there.values())[:3]
+    names = get_close_matches(path.name, [*there, *known_models()], n=2, cutoff=0.7)
+    return [there.get(name, Path(name)) for name in names]
 
 
 def read_model(path: Path, say: Say = print) -> SavedModel:
     """From the folder of a run, its newest sound checkpoint; from a kept file; or by its name."""
     path = find_model(path)
-    if path.suffix == ENDING:
+    if path.is_file():
         tensors, card = load_weights(path)
         return model_of(path, card, card["iteration"], tensors)
     checkpoint = load(path, say)

@@ -1,0 +1,52 @@
+"""How many worlds, where, and what they are for, in; about how much memory they take, out.
+
+It is told, and refused where the machine has less, before anything is built: a machine that runs
+out of memory later may say nothing at all, or stop some other program.
+"""
+
+import os
+from pathlib import Path
+
+from swap.errors import UserError
+
+MIB_A_WORLD = {
+    ("cpu", False): 0.4,  # `tiny`, an iteration of 512 worlds less one of 128: 0.22, with room
+    ("cpu", True): 1.7,  # `swap`, built with 256 worlds less 64: 1.1, with room for its work
+    ("gpu", False): 0.25,  # `teacher`: 1.5 GiB with 6000 worlds, docs/log.md
+    ("gpu", True): 1.7,  # `swap`: 9.7 GiB with 6000 worlds, docs/log.md
+}
+"""By engine, and whether a world model learns."""
+CGROUP = Path("/sys/fs/cgroup/memory.max")
+"""What a container may use; a number, or `max`."""
+
+
+def needed_mib(worlds: int, engine: str, *, sees: bool = False) -> float:
+    """Of all of them together."""
+    return worlds * MIB_A_WORLD["gpu" if engine == "gpu" else "cpu", sees]
+
+
+def machine_mib(device: str) -> float:
+    """All memory of the GPU, or all that this process may use of the machine's."""
+    if device.startswith("cuda"):
+        import torch
+
+        return float(torch.cuda.mem_get_info(device)[1]) / 2**20
+    whole = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    try:
+        whole = min(whole, int(CGROUP.read_text()))
+    except (OSError, ValueError):
+        pass
+    return whole / 2**20
+
+
+def check_memory(worlds: int, device: str, *, sees: bool = False, option: str = "--worlds") -> str:
+    """`memory: about 0.4 of 15.6 GiB for 1,000 worlds`; UserError if that is more than there is."""
+    engine = "gpu" if device.startswith("cuda") else "cpu"
+    need, have = needed_mib(worlds, engine, sees=sees), machine_mib(device)
+    if need > have:
+        most = int(have / needed_mib(1, engine, sees=sees))
+        raise UserError(
+            f"{option} {worlds} needs about {need / 1024:,.1f} GiB, {device} has "
+            f"{have / 1024:,.1f}; use at most {most}"
+        )
+    return f"memory: about {need / 1024:,.1f} of {have / 1024:,.1f} GiB for {worlds:,} worlds"
