@@ -27,7 +27,8 @@ class Cache:
         """All that have to be writable."""
         named = os.environ.get(self.variable)
         cache, config = (
-            os.environ.get(f"XDG_{kind}_HOME") or f"~/.{kind.lower()}" for kind in ("CACHE", "CONFIG")
+            os.environ.get(f"XDG_{kind}_HOME") or f"~/.{kind.lower()}"
+            for kind in ("CACHE", "CONFIG")
         )
         usual = (place.format(cache=cache, config=config) for place in self.default)
         # Path's own expanduser raises where a user has no home.
@@ -36,7 +37,9 @@ class Cache:
 
 WARP = Cache("Warp's kernels", "WARP_CACHE_PATH", ("{cache}/warp",))
 TRITON = Cache("Triton's kernels", "TRITON_CACHE_DIR", ("~/.triton",))
-MATPLOTLIB = Cache("Matplotlib's fonts", "MPLCONFIGDIR", ("{config}/matplotlib", "{cache}/matplotlib"))
+MATPLOTLIB = Cache(
+    "Matplotlib's fonts", "MPLCONFIGDIR", ("{config}/matplotlib", "{cache}/matplotlib")
+)
 CACHES = (WARP, TRITON, MATPLOTLIB)
 
 

@@ -90,8 +90,7 @@ def try_file(path: Path) -> None:
         return
     target = Path(os.path.realpath(path))
     # The name of the file itself counts, too: it may be too long.
-    ends = {"prefix": f".{target.stem}.", "suffix": f".part{target.suffix}"}
-    handle, name = tempfile.mkstemp(dir=target.parent, **ends)
+    handle, name = tempfile.mkstemp(f".part{target.suffix}", f".{target.stem}.", target.parent)
     os.close(handle)
     os.unlink(name)
 

@@ -28,8 +28,9 @@ def test_a_link_in_place_of_the_lock_is_told_and_not_followed(tmp_path):
     precious.write_text("mine")
     (tmp_path / "run").mkdir()
     (tmp_path / "run" / FILE).symlink_to(precious)
-    with pytest.raises(UserError, match=r"run\.lock' is a link; remove it"), locked(
-        tmp_path / "run"
+    with (
+        pytest.raises(UserError, match=r"run\.lock' is a link; remove it"),
+        locked(tmp_path / "run"),
     ):
         pass
     assert precious.read_text() == "mine"

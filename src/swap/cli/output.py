@@ -57,4 +57,6 @@ def delivered(command: Callable[[], int]) -> int:
 def told(error: OSError) -> str:
     """In one line, with the file it is about."""
     why = " ".join((error.strerror or str(error) or type(error).__name__).split())
-    return f"'{error.filename}': {why}" if error.filename else f"cannot write what is printed: {why}"
+    return (
+        f"'{error.filename}': {why}" if error.filename else f"cannot write what is printed: {why}"
+    )

@@ -13,8 +13,8 @@ import numpy as np
 from swap.caches import MATPLOTLIB, prepare
 from swap.courses import FAMILIES
 from swap.errors import UserError
-from swap.files import whole
 from swap.evaluate.curves import Curve, Row
+from swap.files import whole
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

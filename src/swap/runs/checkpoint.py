@@ -176,7 +176,8 @@ def make_room(home: Path, newest: int, keep: int) -> bool:
     ahead = [place for n, place in places if n > newest]
     behind = [place for n, place in places if n <= newest]
     safe = {pointed(home), next(filter(is_whole, behind), None), *behind[: keep - 1]}
-    return any([drop(place) for place in ahead + behind if place not in safe])
+    dropped = [drop(place) for place in ahead + behind if place not in safe]
+    return any(dropped)
 
 
 def drop(place: Path) -> bool:

@@ -4,6 +4,7 @@ It is told, and refused where the machine has less, before anything is built: a 
 out of memory later may say nothing at all, or stop some other program.
 """
 
+import contextlib
 import os
 from pathlib import Path
 
@@ -32,10 +33,8 @@ def machine_mib(device: str) -> float:
 
         return float(torch.cuda.mem_get_info(device)[1]) / 2**20
     whole = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    try:
+    with contextlib.suppress(OSError, ValueError):
         whole = min(whole, int(CGROUP.read_text()))
-    except (OSError, ValueError):
-        pass
     return whole / 2**20
 
 

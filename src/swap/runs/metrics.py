@@ -35,7 +35,12 @@ class Metrics:
             from torch.utils.tensorboard import SummaryWriter
 
             # purge_step hides the events of lost work, as the cut does in the other file.
-            self.board = SummaryWriter(str(run / BOARD), purge_step=after + 1, flush_secs=20)
+            try:
+                self.board = SummaryWriter(str(run / BOARD), purge_step=after + 1, flush_secs=20)
+            except UnicodeError:
+                self.say(
+                    "no TensorBoard events: it reads only names in UTF-8, and the run's is not"
+                )
 
     def write(self, iteration: int, wall_s: float, metrics: Mapping[str, float]) -> None:
         """One line, out of our hands when this returns."""
@@ -85,19 +90,22 @@ def rewind(path: Path, after: int) -> None:
     """Keep the lines of iterations 1 to `after`, each once, and drop what a crash cut short."""
     kept: dict[int, bytes] = {}
     for line in path.read_bytes().splitlines(keepends=True):
-        try:
-            iteration = json.loads(line)["iteration"]
-        except (ValueError, KeyError, TypeError):
-            continue
-        if line.endswith(b"\n") and iteration <= after:
-            kept[iteration] = line
+        with contextlib.suppress(ValueError):
+            row = json.loads(line)
+            if line.endswith(b"\n") and _counted(row) and row["iteration"] <= after:
+                kept[row["iteration"]] = line
     replace_file(path, b"".join(kept.values()))
 
 
 def read_metrics(run: Path) -> list[dict[str, Any]]:
     """Every whole line of a run's metrics, from its folder or from a file that was moved."""
     rows = []
-    for line in (run / FILE if run.is_dir() else run).read_text().splitlines():
-        with contextlib.suppress(ValueError):
-            rows.append(json.loads(line))
+    for line in (run / FILE if run.is_dir() else run).read_bytes().splitlines():
+        with contextlib.suppress(ValueError):  # what a crash cut short, or a disk has changed
+            row = json.loads(line)
+            rows += [row] if _counted(row) else []
     return rows
+
+
+def _counted(row: Any) -> bool:
+    return isinstance(row, dict) and type(row.get("iteration")) is int
