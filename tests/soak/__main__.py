@@ -4,6 +4,8 @@ Prints what was tried and what went wrong; exit code 1 if anything did.
 """
 
 import argparse
+import dataclasses
+import json
 import sys
 import tempfile
 from pathlib import Path
@@ -37,6 +39,7 @@ def main() -> int:
     for name, usual in (("kills", 200), ("flips", 1000), ("options", 500), ("seed", 0)):
         words.add_argument(f"--{name}", type=int, default=usual)
     words.add_argument("--minutes", type=float, default=30.0)
+    words.add_argument("--json", type=Path, help="also write the table to this file")
     args = words.parse_args()
     with tempfile.TemporaryDirectory(prefix="soak-") as home:
         chance = Random(args.seed)
@@ -45,6 +48,8 @@ def main() -> int:
     for tally in tallies:
         table.add_row(tally.what, *(f"{getattr(tally, column):,}" for column in COLUMNS))
     Console(width=120).print(table)
+    if args.json is not None:
+        args.json.write_text(json.dumps([dataclasses.asdict(tally) for tally in tallies], indent=1))
     return 0 if all(tally.clean for tally in tallies) else 1
 
 

@@ -1,4 +1,4 @@
-"""One byte changed in a file of a run or a model: what is read is the same, or the change is told."""
+"""One byte changed in a file of a run or a model: the same is read, or the change is told."""
 
 import json
 import shutil

@@ -37,13 +37,18 @@ def growth(minutes: float, home: Path) -> list[Tally]:
         tally.fault("tracebacks", text.strip().splitlines()[-1])
     elif run.returncode != 0:
         tally.fault("lost", f"exit code {run.returncode}: {text.strip()[-200:]}")
-    settled_s = max(min(SETTLED_S, samples[-1][0] / 2), samples[0][0])
-    first = max(mib for s, mib in samples if s <= settled_s)
-    later = max((mib for s, mib in samples if s > settled_s), default=first)
+    first, later = levels(samples)
     if later > SLACK * first:
         tally.fault("silent", f"{first:.0f} MiB, later {later:.0f} MiB")
     tally.what += f", {first:.0f} then {later:.0f} MiB"
     return [tally]
+
+
+def levels(samples: list[tuple[float, float]]) -> tuple[float, float]:
+    """The most, MiB, until memory should have settled, and after that, of (time, MiB)."""
+    settled_s = max(min(SETTLED_S, samples[-1][0] / 2), samples[0][0])
+    first = max(mib for s, mib in samples if s <= settled_s)
+    return first, max((mib for s, mib in samples if s > settled_s), default=first)
 
 
 def rss_mib(pid: int) -> float:

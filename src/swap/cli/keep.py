@@ -42,8 +42,8 @@ def run(args: Args) -> int:
     model = read_model(args.run)
     with contextlib.suppress(OSError):  # whatever it is, `writable` tells it
         args.out.parent.mkdir(parents=True, exist_ok=True)
-    for path in (args.out, args.out.with_suffix(".json")):
-        writable(path)
+    writable(args.out)
+    writable(args.out.with_suffix(".json"))
     keep(model, args.out, figures, optimiser=args.optimiser)
     size = f"{args.out.stat().st_size / 2**20:.1f} MiB"
     print(f"kept {args.out} ({size}) and {args.out.with_suffix('.json')}")
