@@ -6,6 +6,7 @@ Prints what was tried and what went wrong; exit code 1 if anything did.
 import argparse
 import dataclasses
 import json
+import signal
 import sys
 import tempfile
 from pathlib import Path
@@ -41,6 +42,7 @@ def main() -> int:
     words.add_argument("--minutes", type=float, default=30.0)
     words.add_argument("--json", type=Path, help="also write the table to this file")
     args = words.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     with tempfile.TemporaryDirectory(prefix="soak-") as home:
         chance = Random(args.seed)
         tallies = soak(Path(home), chance, args.kills, args.flips, args.options, args.minutes)

@@ -170,11 +170,15 @@ def run(words: list[str], said: Path) -> int | None:
         finally:
             os._exit(code)
     end = time.monotonic() + LIMIT_S
-    while time.monotonic() < end:
-        done, status = os.waitpid(child, os.WNOHANG)
-        if done:
-            return status
-        time.sleep(0.02)
+    try:
+        while time.monotonic() < end:
+            done, status = os.waitpid(child, os.WNOHANG)
+            if done:
+                return status
+            time.sleep(0.02)
+    except BaseException:  # whoever stops the soak stops this too
+        os.killpg(child, signal.SIGKILL)
+        raise
     os.killpg(child, signal.SIGKILL)
     os.waitpid(child, 0)
     return None

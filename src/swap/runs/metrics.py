@@ -8,6 +8,7 @@ import contextlib
 import json
 import math
 import os
+import threading
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import TracebackType
@@ -31,7 +32,11 @@ class Metrics:
             rewind(path, after)
         self.file: IO[str] = path.open("a")
         self.board: Any = None
+        self.hook = threading.excepthook
         if tensorboard:
+            # Its thread hands an error on to whoever writes next, where it is told in a line; the
+            # traceback that Python would print as well says no more.
+            threading.excepthook = self._heard
             from torch.utils.tensorboard import SummaryWriter
 
             # purge_step hides the events of lost work, as the cut does in the other file.
@@ -75,6 +80,11 @@ class Metrics:
         if self.board is not None:
             with self._complaining():
                 self.board.close()
+        threading.excepthook = self.hook
+
+    def _heard(self, args: threading.ExceptHookArgs) -> None:
+        if not isinstance(args.exc_value, OSError):
+            self.hook(args)
 
     @contextlib.contextmanager
     def _complaining(self) -> Iterator[None]:
