@@ -1,17 +1,19 @@
-"""Kills a run again and again: torch is loaded once, every run is a fork that SIGKILL ends.
+"""Kills a run again and again: torch is loaded once, every run is a fork that SIGKILL ends, before
+it makes, opens, renames or removes a file. Which one is drawn from a seed: the clock has no say.
 
 `python nursery.py TRAINEE FOLDER KILLS` prints what it saw as JSON; tests/runs/test_kill.py judges.
 """
 
 import gc
 import json
+import math
 import os
 import random
 import signal
 import sys
-import time
 import traceback
 from pathlib import Path
+from typing import Any
 
 import torch
 
@@ -42,8 +44,7 @@ SMALL = ParkourCfg(
     ppo=PPOCfg(steps=6, epochs=1, minibatches=2),
 )
 """The real thing, as small as can be; episodes end in every third rollout."""
-TRAINEES: dict[str, tuple[TrainCfg, float]] = {"toy": (ToyCfg(), 0.25), "parkour": (SMALL, 0.7)}
-"""What is trained, and the longest life of one run, s."""
+TRAINEES: dict[str, TrainCfg] = {"toy": ToyCfg(), "parkour": SMALL}
 
 
 def sit(cfg: TrainCfg, folder: Path, iterations: int, resume: Checkpoint | None = None) -> None:
@@ -54,7 +55,7 @@ def sit(cfg: TrainCfg, folder: Path, iterations: int, resume: Checkpoint | None 
 
 
 def live(kind: str, folder: Path, iterations: int | None = None, save_minutes: float = 0.0) -> None:
-    cfg, _ = TRAINEES[kind]
+    cfg = TRAINEES[kind]
     seed_everything(cfg.seed)
     train(
         cfg.build("cpu"),
@@ -66,22 +67,42 @@ def live(kind: str, folder: Path, iterations: int | None = None, save_minutes: f
     )
 
 
-def kill_one(kind: str, folder: Path, chance: random.Random) -> None:
-    ready, begun = os.pipe()
+class Operations:
+    """Counts what a process does to the files of a run, and ends it before a chosen one."""
+
+    CHANGES = ("os.mkdir", "os.rename", "os.remove", "os.rmdir")
+
+    def __init__(self) -> None:
+        self.count, self.last = 0, math.inf
+        self.folder = ""
+        sys.addaudithook(self._hook)
+
+    def watch(self, folder: Path, last: float = math.inf) -> None:
+        """From now on, in this folder; the process does not live to see number `last`."""
+        self.folder, self.count, self.last = str(folder), 0, last
+
+    def _hook(self, event: str, args: tuple[Any, ...]) -> None:
+        if event not in (*self.CHANGES, "open") or not self.folder:
+            return
+        if not str(args[0]).startswith(self.folder):
+            return
+        if event == "open" and not args[2] & (os.O_WRONLY | os.O_RDWR):
+            return
+        self.count += 1
+        if self.count >= self.last:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+
+def kill_one(kind: str, folder: Path, operations: Operations, last: int) -> None:
     child = os.fork()
     if child == 0:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         try:
-            os.write(begun, b".")
+            operations.watch(folder, last)
             live(kind, folder)
         except BaseException:
             traceback.print_exc()
         os._exit(1)
-    os.read(ready, 1)  # a busy machine may be slow to fork
-    os.close(ready)
-    os.close(begun)
-    time.sleep(chance.uniform(0.0, TRAINEES[kind][1]))
-    os.kill(child, signal.SIGKILL)
     _, status = os.waitpid(child, 0)
     assert os.WIFSIGNALED(status), "the run ended by itself"
 
@@ -94,14 +115,17 @@ def figures(run: Path) -> list[dict[str, float]]:
 
 def main(kind: str, folder: Path, kills: int) -> None:
     torch.set_num_threads(1)
+    chance, operations = random.Random(0), Operations()
     # What is imported or compiled only when it is used, is so here. Its threads end before a fork.
-    TRAINEES[kind][0].build("cpu").iterate()
+    rehearsal = folder.with_name("rehearsal")
+    operations.watch(rehearsal)
+    live(kind, rehearsal, iterations=4)
     gc.collect()
-    chance = random.Random(0)
+    longest = 3 * operations.count // 5  # there were five saves
     said: list[str] = []
     reached, halves = [], 0
     for _ in range(kills):
-        kill_one(kind, folder, chance)
+        kill_one(kind, folder, operations, chance.randint(1, longest))
         halves += bool(list((folder / FOLDER).glob(".saving-*")))
         if numbered(folder / FOLDER):
             reached.append(load(folder, said.append).iteration)

@@ -1,4 +1,7 @@
-"""A mistake of the user's, told in one line that names the fix."""
+"""A mistake of the user's, told in one line that names the fix.
+
+Messages may quote what strangers wrote into files: a UserError prints no control characters.
+"""
 
 import difflib
 from collections.abc import Iterable
@@ -6,6 +9,16 @@ from collections.abc import Iterable
 
 class UserError(ValueError):
     """Raised for bad input. The command line prints its one line and exits with code 2."""
+
+    def __init__(self, message: str = "") -> None:
+        super().__init__(printable(message))
+
+
+def printable(text: object, longest: int = 1000) -> str:
+    """One line that a terminal takes for text: control characters, marks that turn the direction of
+    writing and half characters as escapes; what is too long is cut."""
+    line = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in str(text))
+    return line if len(line) <= longest else f"{line[: longest - 3]}..."
 
 
 def unknown(kind: str, name: str, known: Iterable[str]) -> UserError:

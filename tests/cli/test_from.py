@@ -7,6 +7,7 @@ from swap.cli.train import parse
 from swap.errors import UserError
 from swap.runs import load
 from swap.runs.presets import find
+from swap.runs.robots import with_robot
 
 FEW = ("--worlds", "8", "--env.levels", "2", "--env.variants", "1", "--ppo.steps", "4")
 HERE = ("--device", "cpu", "--no-tensorboard", "--iterations", "2")
@@ -63,7 +64,7 @@ def test_whose_config_and_whose_goal(kept):
     assert parse([*device, "--iterations", "9"]).cfg.run.minutes is None
     assert parse([*device, "--minutes", "3"]).cfg.run.minutes == 3.0
     named = parse([*device, "--preset", "teacher"])
-    assert named.cfg == find("teacher")
+    assert named.cfg == with_robot(find("teacher"))
     assert named.preset == "teacher"
 
 

@@ -37,7 +37,7 @@ def test_it_shows_the_robot_then_the_reference_gaits(capsys, tmp_path):
 def test_mistakes_are_one_line(tmp_path):
     with pytest.raises(UserError, match=r"no checkpoint in .*; name the folder of a run"):
         dispatch(["gait", str(tmp_path)])
-    with pytest.raises(UserError, match="--robots 0 measures nothing; use 1 or more"):
+    with pytest.raises(UserError, match="--robots 0; use 1 or more"):
         dispatch(["gait", str(TEACHER), "--robots", "0"])
     with pytest.raises(UserError, match="unknown device 'tpu'"):
         dispatch(["gait", str(TEACHER), "--device", "tpu"])

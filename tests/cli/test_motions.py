@@ -66,7 +66,7 @@ def test_it_films(tmp_path):
         (["--render", "trot", "--out", "/no/such/x.mp4"], "cannot write"),
         (["--render", "trot", "--out", "x.txt"], "end it in"),
         (["--robot", "appollo"], "unknown robot"),
-        (["--seconds", "0"], "give a positive length"),
+        (["--seconds", "0"], "--seconds 0.0; use more than 0"),
     ],
 )
 def test_mistakes_are_one_line(words, says, tmp_path, monkeypatch):

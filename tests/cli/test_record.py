@@ -59,10 +59,10 @@ def test_words_for_open_ends():
     ("words", "says"),
     [
         (["nope.safetensors"], "nope.safetensors"),
-        ([TEACHER, "--trials", "0"], "--trials 0 measures nothing; use 1 or more"),
-        ([TEACHER, "--speed", "nan"], "--speed nan leads to no goal"),
-        ([TEACHER, "--speed", "-1"], "--speed -1 leads to no goal"),
-        ([TEACHER, "--seed", "-1"], "--seed -1 is negative"),
+        ([TEACHER, "--trials", "0"], "--trials 0; use 1 or more"),
+        ([TEACHER, "--speed", "nan"], "--speed nan; give a finite number"),
+        ([TEACHER, "--speed", "-1"], "--speed -1.0; use more than 0"),
+        ([TEACHER, "--seed", "-1"], "--seed -1; use 0 or more"),
         ([TEACHER, "--json", "no/such/x.json"], "cannot write 'no/such/x.json'"),
     ],
 )

@@ -1,8 +1,11 @@
 """`torchrun -m swap train` as a user meets it: two processes on the CPU, one run."""
 
 import os
+import signal
 import subprocess
 import sys
+import time
+from pathlib import Path
 
 import pytest
 import torch
@@ -19,10 +22,21 @@ SMALL = (
 )
 
 
+START = (sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2")
+
+
+def wait_for(run: Path, iterations: int) -> None:
+    for _ in range(1200):
+        file = run / "metrics.jsonl"
+        if file.exists() and file.read_bytes().count(b"\n") >= iterations:
+            return
+        time.sleep(0.05)
+    raise AssertionError("the run does not get on")
+
+
 def torchrun(*words: object) -> subprocess.CompletedProcess[str]:
-    start = (sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2")
     return subprocess.run(
-        [*start, "-m", "swap", *map(str, words)],
+        [*START, "-m", "swap", *map(str, words)],
         env={**os.environ, "OMP_NUM_THREADS": "1"},
         capture_output=True,
         text=True,
@@ -65,6 +79,25 @@ def test_two_processes_from_a_run_of_one(tmp_path):
     assert [row["guard/apart"] for row in read_metrics(two)] == [0]
     counts = [float(load(run).tensors["policy/actor.reader.norm.count"]) for run in (one, two)]
     assert counts[0] < counts[1] <= 1.25 * counts[0] + 8  # one iteration after four
+
+
+@pytest.mark.parametrize("sig", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_to_torchrun_is_saved_by_the_leader(tmp_path, sig):
+    run, log = tmp_path / "run", tmp_path / "log"
+    with log.open("w") as file:
+        team = subprocess.Popen(
+            [*START, "-m", "swap", *SMALL, "--iterations", "100000", "--out", run],
+            env={**os.environ, "OMP_NUM_THREADS": "1"},
+            stdout=file,
+            stderr=file,
+        )
+        wait_for(run, 3)
+        team.send_signal(sig)
+        assert team.wait(timeout=60) != 0
+    assert load(run).iteration == len(read_metrics(run)) >= 3
+    said = log.read_text()
+    assert said.count("stopping after this iteration") == 1
+    assert said.count(f"torchrun --nproc-per-node 2 -m swap train --resume {run}") == 1
 
 
 @pytest.mark.parametrize("rank", ["0", "1"])

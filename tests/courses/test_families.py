@@ -9,13 +9,13 @@ from swap.errors import UserError
 RANGES = {
     "flat": (0.0, 0.0, "m"),
     "box": (0.05, 1.9, "m"),
-    "gap": (0.2, 3.0, "m"),
+    "gap": (0.05, 3.0, "m"),
     "stairs": (0.05, 0.23, "m"),
     "lateral_slope": (5.0, 60.0, "deg"),
     "rocks": (0.05, 0.25, "m"),
     "tilted_box": (0.15, 1.9, "m"),
     "tilted_stairs": (0.05, 0.23, "m"),
-    "tilted_gap": (0.2, 3.0, "m"),
+    "tilted_gap": (0.05, 3.0, "m"),
     "stepping_stones": (0.1, 0.5, "m"),
 }
 LIMITS = {"box": 2.2, "gap": 3.6}

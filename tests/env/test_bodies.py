@@ -99,5 +99,5 @@ def test_trials_keep_theirs():
 
 
 def test_a_time_backwards_is_refused():
-    with pytest.raises(UserError, match="bodies_every=-1; give 0 or more"):
+    with pytest.raises(UserError, match="bodies_every=-1; use 0 or more"):
         RandomCfg(bodies_every=-1)

@@ -85,5 +85,5 @@ def test_a_bad_configuration_is_told():
         CommandCfg(forward_high_mps=(3.0, 2.0))
     with pytest.raises(UserError, match=r"forward_low_mps=2\.5 must lie between"):
         CommandCfg(forward_low_mps=2.5)
-    with pytest.raises(UserError, match="is a share; use 0 to 1"):
+    with pytest.raises(UserError, match="it is a share, use 0 to 1"):
         CommandCfg(stand_share=1.5)

@@ -76,9 +76,9 @@ def test_jobs_take_turns():
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (["--worlds", "0"], "--worlds 0 is too small"),
-        (["--slots", "0"], "--slots 0 is too small"),
-        (["--seconds", "-1"], "--seconds -1 is out of range"),
+        (["--worlds", "0"], "--worlds 0; use 1 or more"),
+        (["--slots", "0"], "--slots 0; use 1 or more"),
+        (["--seconds", "-1"], "--seconds -1.0; use 0 or more"),
         (["--robot", "apolo"], "unknown robot 'apolo'; did you mean 'apollo'"),
         (["--slots", "4"], "a world holds 4; use slots="),
     ],

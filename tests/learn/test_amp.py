@@ -292,9 +292,9 @@ def test_n_and_n_rollouts_are_2n_bit_for_bit(n):
 @pytest.mark.parametrize(
     ("change", "says"),
     [
-        ({"batch": 0}, "amp.batch=0 does nothing"),
-        ({"weight": -1.0}, "amp.weight=-1.0 is negative"),
-        ({"lr": 0.0}, "positive rate"),
+        ({"batch": 0}, "amp.batch=0; use 1 or more"),
+        ({"weight": -1.0}, "amp.weight=-1.0; use 0 or more"),
+        ({"lr": 0.0}, "amp.lr=0.0; use more than 0"),
     ],
 )
 def test_mistakes_are_named(change, says):

@@ -272,7 +272,7 @@ def test_in_the_glass_a_policy_reads_mirrored_groups_and_the_twins_latent():
     ("make", "message"),
     [
         (lambda: SymmetryCfg("los"), "unknown symmetry.kind 'los'; did you mean 'loss'"),
-        (lambda: SymmetryCfg("loss", actor=-1.0), "symmetry.actor=-1.0 is negative; use 0"),
+        (lambda: SymmetryCfg("loss", actor=-1.0), "symmetry.actor=-1.0; use 0"),
         (lambda: SymmetryCfg("loss", actor=0.0), "does nothing; set symmetry.actor"),
     ],
 )

@@ -222,8 +222,8 @@ def test_bad_observations_and_rewards_are_named_and_left_out():
     ("change", "message"),
     [
         ({"minibatches": 7}, "do not divide into minibatches=7; use a divisor of 768"),
-        ({"steps": 0}, "steps=0 does nothing"),
-        ({"gamma": 1.5}, "gamma=1.5 must lie between 0 and 1"),
+        ({"steps": 0}, "steps=0; use 1 or more"),
+        ({"gamma": 1.5}, "gamma=1.5; it is a share"),
         ({"calm_steps": (2.0, 1.0)}, "calm_steps=.* must be a first and a later step"),
         ({"calm": (0.5, 2.0)}, "calm=.* must be a first and a later fraction"),
         ({"calm_std": 9.0}, "calm_std=9 must lie between the policy's min_std"),

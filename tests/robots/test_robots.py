@@ -1,6 +1,7 @@
 """Robots: the facts are symmetric, wrong facts are refused in one line, a user can add his own."""
 
 import importlib
+import math
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -11,7 +12,7 @@ import pytest
 
 from swap.cli.main import dispatch
 from swap.errors import UserError
-from swap.robots import Joint, Motor, load, names
+from swap.robots import Joint, Motor, from_user, load, names
 from swap.robots.kinematics import leg_points_in_base
 from swap.robots.mjcf import build_spec, force_groups, group_of_geom
 
@@ -129,7 +130,7 @@ def test_wrong_facts_are_one_line_with_the_fix():
     fl, fr, rl, rr = go2.legs
     cases = [
         (lambda: replace(go2, legs=(fl, rl, rr)), "'FL_abad' has no mirror image 'FR_abad'; add"),
-        (lambda: edited("RR", joints=rr.joints[1:]), "'RL_abad' has no mirror image 'RR_abad'"),
+        (lambda: edited("RR", joints=rr.joints[1:]), "leg 'RR' has joints hip, knee and 3 links"),
         (lambda: edited("FR", shank=0.2), r"differ in shank.*use FL.mirrored\('FR'\)"),
         (lambda: edited("FR", mount=fl.mount), "differ in mount"),
         (
@@ -166,9 +167,14 @@ def test_wrong_facts_are_one_line_with_the_fix():
         ),
         (lambda: replace(go2, kp=0.0), "kp=0.0; give"),
         (lambda: replace(go2, trunk=replace(go2.trunk, mass=-1.0)), "give mass and box"),
+        (lambda: replace(go2, sides=()), "leg 'FL' is its own mirror image"),
+        (lambda: replace(go2, h_des=math.inf), "robot.h_des=inf; give a finite number"),
+        (lambda: edited("FL", offset=math.nan), r"robot.legs\[0\].offset=nan; give a finite"),
+        (lambda: Motor(1.0, 1.0, 1.0, -0.1), "motor damping=-0.1; give 0 or more"),
         (lambda: Motor(0.0, 1.0, 1.0), "motor torque=0.0; give"),
         (lambda: load("appolo"), "did you mean 'apollo'"),
-        (lambda: load("nowhere.py"), "no robot file"),
+        (lambda: from_user("nowhere.py"), "no robot file"),
+        (lambda: load("nowhere.py"), "the robot file 'nowhere.py' is not run"),
     ]
     for make, message in cases:
         with pytest.raises(UserError, match=message) as caught:
@@ -180,7 +186,8 @@ def test_a_user_adds_a_robot_by_one_file(tmp_path, capsys):
     """The file in docs/your-robot.md, as written there."""
     path = tmp_path / "dog.py"
     path.write_text(doc_block("python"))
-    dog = load(str(path))
+    dog = from_user(str(path))
+    assert capsys.readouterr().out == f"running {path}\n"
     assert dog.name == "dog"
     assert build_spec(dog, slots=2).compile().nu == 12
     assert dispatch(["robots", "--robot", str(path)]) == 0
@@ -190,11 +197,12 @@ def test_a_user_adds_a_robot_by_one_file(tmp_path, capsys):
         ("ROBOT = 3", "is a int"),
         ("ROBOT = (", "never closed"),
         ("ROBOT = 1 / 0", "division by zero"),
+        ("raise SystemExit", "SystemExit"),
         (doc_block("python").replace(', RL.mirrored("RR")', ""), "no mirror image 'RR_abad'"),
     ):
         path.write_text(text)
         with pytest.raises(UserError, match=message) as caught:
-            load(str(path))
+            from_user(str(path))
         assert "\n" not in str(caught.value)
 
 

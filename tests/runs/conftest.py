@@ -1,10 +1,18 @@
-"""A disk that fails when told to."""
+"""A disk that fails when told to; a run to copy and to spoil, and a kept file of it."""
 
 import os
+import shutil
 import sys
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 import pytest
+
+from nursery import SMALL
+from swap.robots import load
+from swap.runs import RunCfg, to_json, train
+from swap.runs.console import PlainBoard
+from swap.runs.models import keep, read_model
 
 
 class Disk:
@@ -50,3 +58,35 @@ def disk(monkeypatch: pytest.MonkeyPatch) -> Iterator[Disk]:
     monkeypatch.setattr(os, "fsync", fsync)
     yield DISK
     DISK.calm()
+
+
+@pytest.fixture(scope="session")
+def once(tmp_path_factory):
+    """A run of two checkpoints, and a kept file of it."""
+    home = tmp_path_factory.mktemp("once")
+    cfg = replace(SMALL, env=replace(SMALL.env, robot_data=load("go2"), robot="go2"))
+    train(
+        cfg.build("cpu"),
+        home / "run",
+        RunCfg(iterations=1, tensorboard=False),
+        config={"preset": "tiny", "cfg": to_json(cfg)},
+        board=PlainBoard(every_s=1e9),
+    )
+    keep(read_model(home / "run"), home / "kept.safetensors", {"title": "first"})
+    return home
+
+
+@pytest.fixture
+def home(once, tmp_path):
+    return shutil.copytree(once, tmp_path / "home")
+
+
+@pytest.fixture
+def kept(home):
+    return home / "kept.safetensors"
+
+
+@pytest.fixture
+def place(home):
+    """The newest checkpoint of the run."""
+    return home / "run" / "checkpoints" / "000001"

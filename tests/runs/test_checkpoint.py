@@ -275,7 +275,7 @@ def test_weights_travel_with_their_card(tmp_path):
     flipped = bytearray(path.read_bytes())
     flipped[-1] ^= 1
     path.write_bytes(bytes(flipped))
-    with pytest.raises(UserError, match=r"teacher.safetensors' is not what its card seals"):
+    with pytest.raises(UserError, match=r"teacher.safetensors is not what its card seals"):
         load_weights(path)
     path.with_suffix(".json").write_text("{")
     with pytest.raises(UserError, match=r"teacher.json' is damaged"):

@@ -1,4 +1,6 @@
-"""kill -9 at random moments, fifty times, while saving all the time: a toy and the real thing."""
+"""kill -9 before a file operation, fifty times, saving all the time: a toy and the real thing.
+
+The operations are drawn from a seed, so that a run dies at the same moments everywhere."""
 
 import pytest
 
@@ -14,7 +16,7 @@ def test_the_latest_checkpoint_always_loads_and_the_run_ends_as_if_never_killed(
     assert seen["said"] == []  # nothing was refused, nothing was passed over
     assert len(seen["reached"]) > KILLS // 2
     assert seen["reached"] == sorted(seen["reached"])
-    assert seen["half saved"] > KILLS // 10  # the kills did come in the middle of a save
+    assert seen["half saved"] > KILLS // 4  # the kills did come in the middle of a save
     assert seen["equal"]
     assert seen["metrics equal"]
     assert seen["iterations"] == list(range(1, seen["end"] + 1))

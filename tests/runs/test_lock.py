@@ -7,7 +7,7 @@ import pytest
 
 from swap.errors import UserError
 from swap.runs import RunCfg, load
-from swap.runs.lock import FILE, locked
+from swap.runs.lock import LOCK, locked
 from toy_run import Silent, toy_run
 
 
@@ -27,7 +27,7 @@ def test_a_link_in_place_of_the_lock_is_told_and_not_followed(tmp_path):
     precious = tmp_path / "precious"
     precious.write_text("mine")
     (tmp_path / "run").mkdir()
-    (tmp_path / "run" / FILE).symlink_to(precious)
+    (tmp_path / "run" / LOCK).symlink_to(precious)
     with (
         pytest.raises(UserError, match=r"run\.lock' is a link; remove it"),
         locked(tmp_path / "run"),

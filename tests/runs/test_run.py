@@ -21,10 +21,12 @@ from swap.runs import (
     train,
 )
 from swap.runs import run as run_module
+from swap.runs.interrupt import ECHO_S
 from swap.runs.pace import Pace
 from swap.runs.seeding import restore_rng, rng_tensors
 from swap.runs.shards import read_folder
 from swap.runs.toy import FitCfg, NetCfg, Toy
+from swap.signals import SIGNALS
 from toy_run import Silent, toy_run
 
 QUICK = RunCfg(tensorboard=False, save_minutes=60.0)
@@ -94,7 +96,7 @@ def test_tensorboard_holds_the_same_figures(tmp_path):
     assert [e.value for e in events.Scalars("fit/loss")] == pytest.approx(written)
 
 
-@pytest.mark.parametrize("sig", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("sig", SIGNALS)
 def test_a_signal_finishes_the_iteration_and_saves(tmp_path, monkeypatch, sig):
     before = signal.getsignal(sig)
     iterate = Toy.iterate
@@ -107,21 +109,58 @@ def test_a_signal_finishes_the_iteration_and_saves(tmp_path, monkeypatch, sig):
     monkeypatch.setattr(Toy, "iterate", interrupted)
     outcome = toy_run(tmp_path, goal(1000))
     assert outcome.interrupted
+    assert outcome.signal == sig
     assert outcome.fault is None
     assert outcome.iteration == load(tmp_path).iteration == 7
     assert signal.getsignal(sig) == before
 
 
-def test_a_second_ctrl_c_ends_at_once(tmp_path, monkeypatch):
+@pytest.mark.parametrize("sig", SIGNALS)
+def test_a_second_signal_ends_at_once_but_an_echo_of_the_first_does_not(tmp_path, monkeypatch, sig):
+    now, reached = [0.0], []
+    monkeypatch.setattr("swap.runs.interrupt.time.monotonic", lambda: now[0])
+
     def interrupted(self):
-        signal.raise_signal(signal.SIGINT)
-        signal.raise_signal(signal.SIGINT)
+        signal.raise_signal(sig)
+        now[0] += 0.9 * ECHO_S
+        signal.raise_signal(sig)
+        reached.append(sig)
+        now[0] += 0.2 * ECHO_S
+        signal.raise_signal(sig)
         raise AssertionError("still here")
 
+    def at_once(number, frame):
+        raise KeyboardInterrupt
+
     monkeypatch.setattr(Toy, "iterate", interrupted)
-    with pytest.raises(KeyboardInterrupt):
-        toy_run(tmp_path, goal(1000))
+    before = signal.signal(sig, at_once)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            toy_run(tmp_path, goal(1000))
+    finally:
+        signal.signal(sig, before)
+    assert reached == [sig]
     assert load(tmp_path).iteration == 0
+
+
+@pytest.mark.parametrize("there", [False, True])
+def test_a_run_stopped_before_its_first_iteration_leaves_nothing(tmp_path, monkeypatch, there):
+    folder, save = tmp_path / "run", checkpoint.save
+    if there:
+        folder.mkdir()
+        (folder / "notes.txt").write_text("mine")
+
+    def interrupted(*args, **kwargs):
+        signal.raise_signal(signal.SIGINT)
+        return save(*args, **kwargs)
+
+    monkeypatch.setattr(checkpoint, "save", interrupted)
+    outcome = toy_run(folder, dataclasses.replace(goal(5), tensorboard=True))
+    assert (outcome.iteration, outcome.saved, outcome.signal) == (0, None, signal.SIGINT)
+    left = sorted(path.name for path in folder.iterdir()) if folder.exists() else None
+    assert left == (["notes.txt", "run.lock"] if there else None)
+    monkeypatch.setattr(checkpoint, "save", save)
+    assert toy_run(folder, goal(2)).iteration == 2
 
 
 def test_a_run_outside_the_main_thread_needs_no_signals(tmp_path):

@@ -147,5 +147,5 @@ def test_the_context_counts():
 
 
 def test_mistakes_are_named():
-    with pytest.raises(UserError, match=r"dyn=-1.0 must not be negative"):
+    with pytest.raises(UserError, match=r"dyn=-1.0; use 0 or more"):
         LossCfg(dyn=-1.0)

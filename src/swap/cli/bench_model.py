@@ -6,6 +6,7 @@ from pathlib import Path
 from swap.cli.device import chosen
 from swap.cli.show import Report, show, writable
 from swap.errors import UserError
+from swap.validate import check_numbers
 
 
 @dataclass(frozen=True)
@@ -27,14 +28,14 @@ class Args:
     json: Path | None = None
     """Also write the figures to this file."""
 
+    def __post_init__(self) -> None:
+        check_numbers(
+            self, "--", at_least_1=("worlds", "batch", "ticks", "repeats"), filled=("worlds",)
+        )
+
 
 def run(args: Args) -> int:
     writable(args.json)
-    for name in ("batch", "ticks", "repeats"):
-        if getattr(args, name) < 1:
-            raise UserError(f"--{name} {getattr(args, name)} is too small; use 1 or more")
-    if any(n < 1 for n in args.worlds):
-        raise UserError(f"--worlds {args.worlds} must all be 1 or more")
     device = chosen(args.device)
     if args.graph and device == "cpu":
         raise UserError("--graph needs a GPU; leave it out on the CPU")

@@ -7,6 +7,7 @@ from typing import Literal
 from swap.cli.device import chosen
 from swap.cli.show import Report, show, writable
 from swap.errors import UserError
+from swap.validate import check_numbers
 
 
 @dataclass(frozen=True)
@@ -28,12 +29,12 @@ class Args:
     json: Path | None = None
     """Also write the figures to this file."""
 
+    def __post_init__(self) -> None:
+        check_numbers(self, "--", at_least_1=("batch", "images", "repeats"))
+
 
 def run(args: Args) -> int:
     writable(args.json)
-    for name in ("batch", "images", "repeats"):
-        if getattr(args, name) < 1:
-            raise UserError(f"--{name} {getattr(args, name)} is too small; use 1 or more")
     device = chosen(args.device)
     if args.mode == "graph" and device == "cpu":
         raise UserError("--mode graph needs a GPU; use --mode eager or --mode compile on the CPU")

@@ -6,6 +6,7 @@ from pathlib import Path
 from swap.cli.device import chosen
 from swap.cli.show import Report, show, writable
 from swap.errors import UserError
+from swap.validate import check_numbers
 
 
 @dataclass(frozen=True)
@@ -25,25 +26,23 @@ class Args:
     json: Path | None = None
     """Also write the figures to this file."""
 
+    def __post_init__(self) -> None:
+        check_numbers(self, "--", at_least_1=("worlds", "slots"), not_negative=("seconds",))
+
 
 def run(args: Args) -> int:
     writable(args.json)
-    for n in args.worlds:
-        if n < 1:
-            raise UserError(f"--worlds {n} is too small; use 1 or more")
-    if args.slots < 1:
-        raise UserError(f"--slots {args.slots} is too small; use 32")
-    if not 0.0 <= args.seconds <= 600.0:
+    if args.seconds > 600.0:
         raise UserError(f"--seconds {args.seconds:g} is out of range; use 0 to 600")
     device = chosen(args.device)
     from swap.evaluate.sim_bench import bench
+    from swap.robots import from_user
     from swap.runs.memory import check_memory
 
+    robot = from_user(args.robot)
     for n in args.worlds:
         check_memory(n, device)
-    rows = list(
-        bench(device, args.worlds, robot=args.robot, slots=args.slots, seconds=args.seconds)
-    )
+    rows = list(bench(device, args.worlds, robot=robot, slots=args.slots, seconds=args.seconds))
     notes = [
         "control steps/s: 4 physics steps each, robots standing and acting with noise, 1/500 of "
         "the worlds given a new course, motors and start at every step.",

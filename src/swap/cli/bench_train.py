@@ -5,7 +5,7 @@ from pathlib import Path
 
 from swap.cli.device import chosen
 from swap.cli.show import Report, show, writable
-from swap.errors import UserError
+from swap.validate import check_numbers
 
 
 @dataclass(frozen=True)
@@ -25,14 +25,12 @@ class Args:
     json: Path | None = None
     """Also write the figures to this file."""
 
+    def __post_init__(self) -> None:
+        check_numbers(self, "--", at_least_1=("worlds", "iterations"), filled=("preset",))
+
 
 def run(args: Args) -> int:
     writable(args.json)
-    for name, least in (("worlds", 1), ("iterations", 1), ("warm_up", 0)):
-        value = getattr(args, name)
-        if value is not None and value < least:
-            option = name.replace("_", "-")
-            raise UserError(f"--{option} {value} is too small; use {least} or more")
     device = chosen(args.device)
     from swap.evaluate.train_bench import bench
     from swap.runs.memory import check_memory

@@ -8,6 +8,7 @@ import tyro
 from swap.cli.device import chosen
 from swap.cli.show import Report, Row, save, show, writable
 from swap.errors import UserError
+from swap.validate import check_numbers
 
 FED = (
     "The networks were fed what robots observed, and its mirror image. largest: of their outputs; "
@@ -41,6 +42,9 @@ class Args:
     """cpu, cuda, or auto: where the networks are. The worlds are on the CPU."""
     json: Path | None = None
     """Also write the figures to this file."""
+
+    def __post_init__(self) -> None:
+        check_numbers(self, "--", at_least_1=("steps",))
 
 
 def run(args: Args) -> int:

@@ -44,10 +44,11 @@ def run(args: Args) -> int:
     from swap.courses import FAMILIES
     from swap.courses.families import find
     from swap.evaluate import mirror_audit, parity_audit
-    from swap.robots import load
+    from swap.robots import from_user
     from swap.sim.wake import can_run
 
-    families, robot = [find(name).name for name in args.family] or list(FAMILIES), load(args.robot)
+    families = [find(name).name for name in args.family] or list(FAMILIES)
+    robot = from_user(args.robot)
     if not can_run(device):
         raise UserError(f"Warp cannot compile for '{device}' here; use --device cuda")
     mirrored: list[Row] = []

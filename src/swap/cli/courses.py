@@ -13,6 +13,7 @@ from swap.courses.families import FAMILIES, find, make
 from swap.courses.gallery import gallery
 from swap.errors import UserError
 from swap.files import try_file
+from swap.validate import check_numbers
 
 
 @dataclass(frozen=True)
@@ -29,6 +30,9 @@ class Args:
     """Width x height of one picture, in pixels."""
     json: Path | None = None
     """Also write the table to this file."""
+
+    def __post_init__(self) -> None:
+        check_numbers(self, "--")
 
 
 def run(args: Args) -> int:

@@ -1,6 +1,5 @@
 """`swap curves`: runs side by side, how they learned or what they can do, as table and figure."""
 
-import math
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -9,6 +8,7 @@ import tyro
 
 from swap.cli.show import Report, show, writable
 from swap.errors import UserError
+from swap.validate import check_numbers
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -31,12 +31,15 @@ class Args:
     out: Path = Path("curves.png")
     """Figure to write, .png or .svg."""
 
+    def __post_init__(self) -> None:
+        check_numbers(self, "--")
+
 
 def run(args: Args) -> int:
     if bool(args.runs) == bool(args.eval):
         raise UserError("name runs, or files of swap eval --json after --eval (one of the two)")
     for minute in args.minutes:
-        if not (minute > 0 and math.isfinite(minute)):
+        if not minute > 0:
             raise UserError(f"--minutes {minute:g} is no time after the start; use 1 or more")
     writable(args.out)
     from swap.evaluate.figures import drawable, write

@@ -9,6 +9,7 @@ import tyro
 from swap.cli.device import chosen
 from swap.cli.show import Report, save, show, writable
 from swap.errors import UserError, unknown
+from swap.validate import check_numbers
 
 
 @dataclass(frozen=True)
@@ -41,13 +42,21 @@ class Args:
     plot: Path | None = None
     """Also draw them, .png or .svg; of a run folder by default beside --json, or in the folder."""
 
+    def __post_init__(self) -> None:
+        check_numbers(
+            self,
+            "--",
+            at_least_1=("points", "trials"),
+            not_negative=("sizes",),
+            positive=("speed",),
+            filled=("speed",),
+        )
+
 
 def run(args: Args) -> int:
     plot = picture(args)
     for path in (args.json, plot):
         writable(path)
-    if args.points < 1:
-        raise UserError(f"--points {args.points} measures nothing; use 1 or more")
     device = chosen(args.device)
     from swap.cli.progress import ProgressLine
     from swap.courses import FAMILIES, difficulty_of

@@ -7,6 +7,7 @@ import tyro
 
 from swap.cli.device import chosen
 from swap.cli.show import Report, show, writable
+from swap.validate import check_numbers
 
 
 @dataclass(frozen=True)
@@ -30,13 +31,17 @@ class Args:
     json: Path | None = None
     """Also write the figures to this file."""
 
+    def __post_init__(self) -> None:
+        check_numbers(
+            self, "--", at_least_1=("robots",), positive=("speeds", "seconds"), filled=("speeds",)
+        )
+
 
 def run(args: Args) -> int:
     writable(args.json)
     device = chosen(args.device)
     from swap.evaluate.gait import measure, references
     from swap.evaluate.trained import trained
-    from swap.robots import load
     from swap.runs.memory import check_memory
 
     robot = trained(args.run)
@@ -51,7 +56,7 @@ def run(args: Args) -> int:
         feet=args.feet,
     )
     rows = [row for speed in several for row in speed]
-    rows += references(load(robot.cfg.env.robot), args.speeds, feet=args.feet)
+    rows += references(robot.cfg.env.load_robot(), args.speeds, feet=args.feet)
     title = f"{robot.name}, iteration {robot.iteration}: gait on flat ground"
     notes = [
         "cadence: touchdowns of a foot a second. clearance: how high its underside gets above the "

@@ -2,7 +2,7 @@
 
 import contextlib
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import tyro
@@ -24,6 +24,8 @@ class Args:
     """Folder of a swap train run, or a file that this made, or its name, to give it figures."""
     out: Path
     """File to write, ending in .safetensors."""
+    robot: str | None = None
+    """For models of before that hold no robot: its name, or its file, which is run."""
     optimiser: bool = False
     """Also the optimisers, for a run that will go on elsewhere: a file three times as large."""
     figures: Path | None = None
@@ -32,6 +34,7 @@ class Args:
 
 def run(args: Args) -> int:
     from swap.runs.models import keep, read_model
+    from swap.runs.robots import tell_robot, with_robot
 
     figures = {}
     if args.figures is not None:
@@ -40,11 +43,14 @@ def run(args: Args) -> int:
         except (OSError, ValueError) as error:
             raise UserError(f"cannot read '{args.figures}' ({error}); name a --json file") from None
     model = read_model(args.run)
+    cfg = with_robot(model.cfg, args.robot)
+    if args.robot is not None:
+        tell_robot(model.cfg, cfg, print)
     with contextlib.suppress(OSError):  # whatever it is, `writable` tells it
         args.out.parent.mkdir(parents=True, exist_ok=True)
     writable(args.out)
     writable(args.out.with_suffix(".json"))
-    keep(model, args.out, figures, optimiser=args.optimiser)
+    keep(replace(model, cfg=cfg), args.out, figures, optimiser=args.optimiser)
     size = f"{args.out.stat().st_size / 2**20:.1f} MiB"
     print(f"kept {args.out} ({size}) and {args.out.with_suffix('.json')}")
     return 0

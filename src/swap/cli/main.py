@@ -10,12 +10,15 @@ import importlib
 import io
 import os
 import re
+import signal
 import sys
+from collections.abc import Callable
 from typing import Any, TypeVar
 
 import swap
-from swap.cli.output import delivered, prepare_streams
+from swap import signals
 from swap.errors import UserError, unknown
+from swap.streams import lasting, prepare_streams
 
 T = TypeVar("T")
 
@@ -46,21 +49,47 @@ COMMANDS = {
 
 
 def main() -> None:
-    """The entry point: exit code 0 done, 1 a check failed, 2 bad input."""
+    """The entry point: exit code 0 done, 1 a check or a run failed, 2 bad input; 130, 143 and 129
+    after SIGINT, SIGTERM and SIGHUP."""
+    signals.listen(signals.leave)
     wait_patiently()
     prepare_streams()
+    unwinding = signals.Unwinding()
     try:
-        code = delivered(lambda: dispatch(sys.argv[1:]))
-    except UserError as error:
-        print(f"swap: {error}", file=sys.stderr)
-        code = 2
-    except KeyboardInterrupt:
-        print("swap: stopped", file=sys.stderr)
-        code = 130
-    except BrokenPipeError:  # `swap mirror | head`: the reader has seen enough
-        sys.stderr.close()
-        code = 0
+        work = prepare(sys.argv[1:])
+        signals.listen(unwinding)
+        code = work()
+        sys.stdout.flush()
+    except BaseException as error:
+        code = ended_by(error, unwinding.signal)
+    signals.listen(signal.SIG_DFL)  # what there was to lose is safe; now a signal just ends it
+    lasting(sys.stdout).flush()
     sys.exit(code)
+
+
+def ended_by(error: BaseException, sig: int | None) -> int:
+    """The exit code, and the line that goes with it; what is our own mistake is raised again."""
+    if sig is not None:  # whatever a library has made of it
+        print("swap: stopped", file=sys.stderr)
+        return signals.exit_code(sig)
+    if isinstance(error, UserError):
+        print(f"swap: {error}", file=sys.stderr)
+        return 2
+    # `swap mirror | head`: the reader has seen enough. rich makes a SystemExit(1) of it.
+    if isinstance(error, BrokenPipeError) or isinstance(error.__context__, BrokenPipeError):
+        return 0
+    if isinstance(error, OSError):  # the machine cannot: a full disk, a file that is not to be read
+        print(f"swap: {told(error)}", file=sys.stderr)
+        return 1
+    raise error
+
+
+def told(error: OSError) -> str:
+    """In one line, with the file it is about."""
+    why = " ".join((error.strerror or str(error) or type(error).__name__).split())
+    return (
+        f"'{error.filename}': {why}" if error.filename else f"cannot write what is printed: {why}"
+    )
 
 
 def wait_patiently() -> None:
@@ -75,17 +104,27 @@ def wait_patiently() -> None:
 
 
 def dispatch(argv: list[str]) -> int:
+    return prepare(argv)()
+
+
+def prepare(argv: list[str]) -> Callable[[], int]:
+    """What is to be done: everything is imported and read, and nothing is begun."""
     if not argv or argv[0] in ("-h", "--help"):
-        print(overview())
-        return 0
+        return lambda: shown(overview())
     if argv[0] == "--version":
-        print(f"swap {swap.__version__}")
-        return 0
+        return lambda: shown(f"swap {swap.__version__}")
     name, options = find(argv)
     module = importlib.import_module(f"swap.cli.{name.replace(' ', '_')}")
     if hasattr(module, "parse"):  # options that depend on one another
-        return int(module.run(module.parse(options)))
-    return int(module.run(parse(module.Args, f"swap {name}", options)))
+        args = module.parse(options)
+    else:
+        args = parse(module.Args, f"swap {name}", options)
+    return lambda: int(module.run(args))
+
+
+def shown(text: str) -> int:
+    print(text)
+    return 0
 
 
 def overview() -> str:
@@ -130,6 +169,7 @@ def parse(
             return parsed
     except SystemExit as stop:
         if stop.code in (0, None):  # --help
+            sys.stdout.flush()  # what does not arrive is told
             raise
         raise UserError(one_line(complaint.getvalue(), prog)) from None
 
@@ -139,4 +179,5 @@ def one_line(box: str, prog: str) -> str:
     body = [line.strip("│ ").strip() for line in box.splitlines() if line.startswith("│")]
     sections = re.split(r"─{5,}", " ".join(line for line in body if line))
     told = [part.strip() for part in sections if part.strip() and "helptext" not in part]
+    told = [re.sub(r"^Error parsing \w+: ", "", part) for part in told]  # a config's own complaint
     return f"{'; '.join(told) or 'cannot read these options'} (see {prog} --help)"

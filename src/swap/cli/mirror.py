@@ -19,9 +19,9 @@ class Args:
 
 def run(args: Args) -> int:
     writable(args.json)
-    from swap.robots import load
+    from swap.robots import from_user
 
-    spaces = Spaces(load(args.robot).body)
+    spaces = Spaces(from_user(args.robot).body)
     rows = [
         {
             "quantity": field.name,

@@ -12,7 +12,8 @@ from swap.motions import NAMES, Clip, Command, clips, find, replay
 from swap.motions.effort import speed_share, torque_share
 from swap.motions.library import SLOWEST, fitted
 from swap.motions.pace import scaled
-from swap.robots import Robot, load
+from swap.robots import Robot, from_user
+from swap.validate import check_numbers
 
 
 @dataclass(frozen=True)
@@ -36,10 +37,13 @@ class Args:
     json: Path | None = None
     """Also write the table to this file."""
 
+    def __post_init__(self) -> None:
+        check_numbers(self, "--", positive=("seconds",))
+
 
 def run(args: Args) -> int:
     writable(args.json)
-    robot = load(args.robot)
+    robot = from_user(args.robot)
     if args.render:
         writable(args.out)
         several = [chosen(robot, name, args) for name in args.render]

@@ -8,6 +8,7 @@ import tyro
 from swap.cli.device import chosen
 from swap.cli.show import writable
 from swap.errors import UserError
+from swap.validate import check_numbers
 
 
 @dataclass(frozen=True)
@@ -39,6 +40,16 @@ class Args:
     device: str = "cpu"
     """cpu, cuda, or auto."""
 
+    def __post_init__(self) -> None:
+        check_numbers(
+            self,
+            "--",
+            at_least_1=("width",),
+            not_negative=("size",),
+            positive=("speed", "fps"),
+            filled=("family",),
+        )
+
 
 def run(args: Args) -> int:
     for path in (args.out, args.still):
@@ -51,8 +62,6 @@ def run(args: Args) -> int:
     from swap.view.play import play, titled
     from swap.view.render import Look
 
-    if args.seed < 0:
-        raise UserError(f"--seed {args.seed} is negative; use 0 or more")
     if not args.family or len(args.size) not in (0, len(args.family)):
         raise UserError(
             f"--family names {len(args.family)} obstacles, --size {len(args.size)} sizes; "

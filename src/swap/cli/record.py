@@ -9,6 +9,7 @@ import tyro
 
 from swap.cli.device import chosen
 from swap.cli.show import Report, save, show, writable
+from swap.validate import check_numbers
 
 if TYPE_CHECKING:
     from swap.evaluate.record import Probe
@@ -33,6 +34,9 @@ class Args:
     json: Path | None = None
     """Also write the figures and every probe to this file."""
 
+    def __post_init__(self) -> None:
+        check_numbers(self, "--", at_least_1=("trials",), positive=("speed",))
+
 
 def run(args: Args) -> int:
     writable(args.json)
@@ -40,7 +44,6 @@ def run(args: Args) -> int:
     from swap.cli.progress import ProgressLine
     from swap.evaluate.record import PUBLISHED, record_table, search_all
     from swap.evaluate.trained import trained
-    from swap.robots import load
 
     robot = trained(args.run)
     with ProgressLine() as told:
@@ -52,7 +55,7 @@ def run(args: Args) -> int:
             seed=args.seed,
             told=told,
         )
-    body = load(robot.cfg.env.robot)
+    body = robot.cfg.env.load_robot()
     rows = record_table(searches, probes, body)
     title = f"{robot.name}, iteration {robot.iteration}: records at {args.speed:g} m/s, simulated"
     notes = [

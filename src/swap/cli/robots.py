@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from swap.cli.show import Report, show, writable
-from swap.robots import PARTS, Robot, load, names
+from swap.robots import PARTS, Robot, from_user, load, names
 
 
 @dataclass(frozen=True)
@@ -19,7 +19,7 @@ class Args:
 
 def run(args: Args) -> int:
     writable(args.json)
-    robots = [load(args.robot)] if args.robot else [load(name) for name in names()]
+    robots = [from_user(args.robot)] if args.robot else [load(name) for name in names()]
     rows = [row for robot in robots for row in table(robot)]
     notes = [
         f"{robot.name}: {robot.note or 'a robot of yours'}; stands with its hips at "

@@ -8,13 +8,13 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, TypeVar
+from typing import Annotated, Any, TypeVar
 
 import tyro
 
 from swap.cli.device import chosen
 from swap.cli.main import parse as parse_options
-from swap.errors import UserError
+from swap.errors import UserError, printable
 from swap.runs import Checkpoint, TrainCfg, from_json, load, seed_everything, to_json, train
 from swap.runs.checkpoint import FOLDER, LATEST, numbered
 from swap.runs.config import changes
@@ -23,13 +23,19 @@ from swap.runs.memory import check_memory
 from swap.runs.models import SavedModel, read_model
 from swap.runs.parkour import ParkourCfg
 from swap.runs.presets import find, listed
+from swap.runs.reading import measured
+from swap.runs.robots import tell_robot, with_robot
 from swap.runs.start import config_from, start_from
+from swap.signals import exit_code
+from swap.streams import lasting_output
 from swap.team import LostError, Team, joined, launched, own
 
 N = TypeVar("N", int, float)
 
 HOME = Path("out/train")
 """Where runs go that are given no folder, and where a bare --resume looks."""
+ROBOT_DATA = "env.robot_data"
+"""The key of all facts of a robot, whose changes have lines of their own."""
 PAUSE_S = 3.0
 """How long a process that does not lead keeps a mistake to itself."""
 
@@ -92,6 +98,7 @@ def parse(options: list[str]) -> Plan:
     checkpoint = load(Path(resumed), say) if resumed else None
     model = read_model(Path(origin), say) if origin else None
     own_config = model is not None and name is None
+    robot = given(options, "--env.robot")
     if checkpoint:
         name, stored = remembered(checkpoint, name)
         default = aimless(stored)
@@ -109,6 +116,9 @@ def parse(options: list[str]) -> Plan:
     if name is None:
         raise UserError(f"swap train needs --preset NAME; known: {', '.join(listed()) or 'none'}")
     device = own(chosen(args.device))
+    cfg = with_robot(args.cfg, robot, say)
+    if checkpoint or model:
+        tell_robot(default, cfg, say)
     if checkpoint is None:
         folder = args.out or HOME / f"{name}-{time.strftime('%Y%m%d-%H%M%S')}"
         if numbered(folder / FOLDER):
@@ -117,23 +127,23 @@ def parse(options: list[str]) -> Plan:
                 "or give another --out"
             )
         if own_config:
-            tell_changes(dataclasses.replace(default, run=args.cfg.run), args.cfg)
-        return Plan(name, args.cfg, folder, device, started_s, None, model, origin)
+            tell_changes(dataclasses.replace(default, run=cfg.run), cfg)
+        return Plan(name, cfg, folder, device, started_s, None, model, origin)
     folder = checkpoint.path.parent.parent
     if args.out is not None and args.out.resolve() != folder.resolve():
         raise UserError("a resumed run goes on in its own folder; leave --out away")
-    if args.cfg.seed != stored.seed:
+    if cfg.seed != stored.seed:
         raise UserError(f"a resumed run keeps its seed, {stored.seed}; leave --seed away")
-    tell_changes(default, args.cfg)
-    cfg = extended(args.cfg, stored, checkpoint)
+    tell_changes(default, cfg)
+    cfg = extended(cfg, stored, checkpoint)
     origin = checkpoint.config.get("from")
     return Plan(name, cfg, folder, device, started_s, checkpoint, None, origin)
 
 
 def tell_changes(old: TrainCfg, new: TrainCfg) -> None:
     for line in changes(to_json(old), to_json(new)):
-        if line.split()[0] not in ("run.minutes", "run.iterations", "run.steps"):
-            say(f"changed: {line}")
+        if not line.startswith(("run.minutes ", "run.iterations ", "run.steps ", ROBOT_DATA)):
+            say(f"changed: {printable(line)}")
 
 
 def aimless(cfg: TrainCfg) -> TrainCfg:
@@ -145,7 +155,7 @@ def aimless(cfg: TrainCfg) -> TrainCfg:
 @one_voice()
 def run(plan: Plan) -> int:
     try:
-        with joined(plan.device) as team:
+        with lasting_output(), joined(plan.device) as team:
             return work(plan, team)
     except LostError as error:
         print(f"swap: {error}; that one has said why, or was killed", file=sys.stderr)
@@ -175,13 +185,17 @@ def work(plan: Plan, team: Team) -> int:
         started_s=plan.started_s,
         team=team,
     )
+    code = 0 if outcome.signal is None else exit_code(outcome.signal)
     if team.rank:
-        return 0
+        return code
     start = "" if team.alone else f"torchrun --nproc-per-node {team.size} -m "
     again = start + f"swap train --resume {plan.folder}"
     if outcome.fault:
         print(f"swap: {outcome.fault}", file=sys.stderr)
         return 1
+    if outcome.interrupted and outcome.saved is None:
+        print("swap: stopped", file=sys.stderr)
+        return code
     kept = outcome.saved.name if outcome.saved else "nothing"
     steps = f"{short(outcome.metrics.get('steps', 0))} steps, " if outcome.metrics else ""
     told = f"{outcome.iteration} iterations, {steps}{clock(outcome.elapsed_s)}; saved {kept}"
@@ -191,7 +205,7 @@ def work(plan: Plan, team: Team) -> int:
         print(f"nothing left to do: {told}; give --minutes or --iterations for more: {again}")
     else:
         print(f"done: {told} in {plan.folder}")
-    return 0
+    return code
 
 
 def memory_of(cfg: TrainCfg, device: str, team: Team) -> str:
@@ -215,7 +229,15 @@ def remembered(checkpoint: Checkpoint, preset: str | None) -> tuple[str, TrainCf
         raise UserError(f"'{checkpoint.path}' was not made by swap train; it cannot be resumed")
     if preset not in (None, name):
         raise UserError(f"that run is of preset '{name}', not '{preset}'; leave --preset away")
+    spent = checkpoint.numbers.get("run")
+    if not isinstance(name, str) or not isinstance(spent, dict) or not known(spent):
+        raise UserError(f"'{checkpoint.path}' does not say what was trained, and for how long")
     return name, from_json(type(find(name)), checkpoint.config["cfg"])
+
+
+def known(spent: dict[str, Any]) -> bool:
+    """How long a run took so far; those of before did not count their steps."""
+    return measured(spent.get("elapsed_s")) and measured(spent.get("steps", 0))
 
 
 def extended(cfg: TrainCfg, stored: TrainCfg, checkpoint: Checkpoint) -> TrainCfg:

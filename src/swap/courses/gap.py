@@ -14,7 +14,7 @@ from swap.courses.blocks import (
     slab,
 )
 
-WIDTH_M = Span(0.2, 3.0, "m")
+WIDTH_M = Span(0.05, 3.0, "m")
 LIMIT_M = 3.6
 """From one metre before the edge the far bank is still within the camera's 5 m."""
 BANK_HALF_WIDTH_M = (1.0, 1.5)

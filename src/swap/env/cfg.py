@@ -1,13 +1,16 @@
 """What an environment can be told: frozen dataclasses of plain values, checked when made."""
 
-import math
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Annotated, Literal
+
+import tyro
 
 from swap.courses import FAMILIES
 from swap.env.rewards import REWARDS, RewardPreset
 from swap.errors import UserError, unknown
+from swap.robots import Robot, load
 from swap.sim import CONTACT_ROWS, CONTACTS, CONTROL_DT, Ranges
+from swap.validate import check_numbers
 
 Range = tuple[float, float]
 
@@ -19,10 +22,6 @@ def _need(fine: bool, says: str) -> None:
 
 def _need_range(name: str, value: Range) -> None:
     _need(value[0] <= value[1], f"{name}={value} runs backwards; give (low, high)")
-
-
-def _need_share(name: str, value: float) -> None:
-    _need(0 <= value <= 1, f"{name}={value:g} is a share; use 0 to 1")
 
 
 @dataclass(frozen=True)
@@ -52,15 +51,19 @@ class CommandCfg:
     """A command lasts this long."""
 
     def __post_init__(self) -> None:
+        check_numbers(
+            self,
+            "commands.",
+            not_negative=("free_back_mps", "free_lateral_mps", "yaw_gain", "small_mps"),
+            positive=("yaw_limit_rps", "resample_s"),
+            shares=("free_share", "stand_share"),
+        )
         _need_range("forward_high_mps", self.forward_high_mps)
         _need(
             self.small_mps <= self.forward_low_mps <= self.forward_high_mps[0],
             f"forward_low_mps={self.forward_low_mps:g} must lie between small_mps="
             f"{self.small_mps:g} and forward_high_mps[0]={self.forward_high_mps[0]:g}",
         )
-        _need_share("free_share", self.free_share)
-        _need_share("stand_share", self.stand_share)
-        _need(self.resample_s > 0, f"resample_s={self.resample_s:g}; give a time above 0")
 
 
 @dataclass(frozen=True)
@@ -75,9 +78,7 @@ class CurriculumCfg:
     """A failure at the frontier moves it down with this chance; a success moves it up."""
 
     def __post_init__(self) -> None:
-        _need_share("replay_share", self.replay_share)
-        _need_share("down_share", self.down_share)
-        _need(self.first >= 0, f"first={self.first}; levels count from 0")
+        check_numbers(self, "curriculum.", shares=("replay_share", "down_share"))
 
 
 @dataclass(frozen=True)
@@ -90,6 +91,7 @@ class RewardCfg:
     """Weights that replace the preset's, by name of the term: `swap rewards` lists them."""
 
     def __post_init__(self) -> None:
+        check_numbers(self, "rewards.")
         names = [row.name for row in REWARDS]
         for name, _ in self.weights:
             if name not in names:
@@ -119,8 +121,8 @@ class EndCfg:
     """Free worlds end this far from the start, before their ground does."""
 
     def __post_init__(self) -> None:
-        for name in ("episode_s", "stall_s", "stall_m", "trunk_touch_n", "trunk_hard", "stray_m"):
-            _need(getattr(self, name) > 0, f"{name}={getattr(self, name):g}; give more than 0")
+        above = ("episode_s", "stall_s", "stall_m", "trunk_touch_n", "trunk_hard", "stray_m")
+        check_numbers(self, "ends.", positive=above)
         for name in ("tilt_z", "tilt_flat_z"):
             value = getattr(self, name)
             _need(-0.7 < value <= 1, f"{name}={value:g}; use more than -0.7, at most 1")
@@ -147,9 +149,7 @@ class StartCfg:
     walking to it, more of it. In training only."""
 
     def __post_init__(self) -> None:
-        for name, value in vars(self).items():
-            _need(value >= 0, f"start {name}={value:g}; give 0 or more")
-        _need_share("start nearer", self.nearer)
+        check_numbers(self, "start.", not_negative=tuple(vars(self)), shares=("nearer",))
 
 
 @dataclass(frozen=True)
@@ -163,8 +163,7 @@ class NoiseCfg:
     joint_vel_rps: float = 1.5
 
     def __post_init__(self) -> None:
-        for name, value in vars(self).items():
-            _need(value >= 0, f"noise {name}={value:g}; give 0 or more")
+        check_numbers(self, "noise.", not_negative=tuple(vars(self)))
 
 
 @dataclass(frozen=True)
@@ -182,8 +181,7 @@ class RandomCfg:
     body for a whole run. On the CPU every episode begins with a body of its own."""
 
     def __post_init__(self) -> None:
-        _need(self.bodies_every >= 0, f"bodies_every={self.bodies_every}; give 0 or more")
-        _need(self.push_every_s >= 0, f"push_every_s={self.push_every_s:g}; give 0 or more")
+        check_numbers(self, "random.", not_negative=("push_every_s",))
 
 
 @dataclass(frozen=True)
@@ -191,7 +189,9 @@ class EnvCfg:
     """Everything about an environment but its size, engine, device and seed."""
 
     robot: str = "apollo"
-    """A known robot, or the path of a robot file."""
+    """A known robot, or the path of a robot file, which runs when you name it here."""
+    robot_data: Annotated[Robot | None, tyro.conf.Suppress] = None
+    """The robot itself, as checkpoints and cards hold it; None: the known one of that name."""
     families: tuple[tuple[str, float], ...] = (
         ("flat", 0.1),
         ("box", 0.25),
@@ -233,6 +233,12 @@ class EnvCfg:
     random: RandomCfg = field(default_factory=RandomCfg)
 
     def __post_init__(self) -> None:
+        check_numbers(
+            self,
+            at_least_1=("levels", "variants", "camera_every", "contacts", "contact_rows"),
+            positive=("action_clip",),
+            not_negative=("hardest",),
+        )
         names = [name for name, _ in self.families]
         for name, share in self.families:
             if name not in FAMILIES:
@@ -241,18 +247,15 @@ class EnvCfg:
                 share > 0, f"family '{name}' has share {share:g}; give more than 0 or leave it out"
             )
             _need(names.count(name) == 1, f"family '{name}' is listed twice; add up its shares")
-        _need(
-            0 <= self.hardest < math.inf,
-            f"hardest={self.hardest:g}; give 0 or more: 1 is the end of a family's range",
-        )
         _need(bool(names), "families is empty; list at least one, e.g. flat 1")
-        for name in ("levels", "variants", "camera_every", "contacts", "contact_rows"):
-            _need(getattr(self, name) >= 1, f"{name}={getattr(self, name)}; use 1 or more")
-        _need(self.action_clip > 0, f"action_clip={self.action_clip:g}; give more than 0")
         _need(
             self.curriculum.first <= self.levels,
             f"curriculum.first={self.curriculum.first} with {self.levels} levels; use at most that",
         )
+
+    def load_robot(self) -> Robot:
+        """The robot; no file is run for it."""
+        return self.robot_data or load(self.robot)
 
     @property
     def episode_steps(self) -> int:

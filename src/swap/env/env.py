@@ -34,7 +34,6 @@ from swap.env.starts import Starts
 from swap.env.terminations import End, Terminations, Verdict
 from swap.errors import UserError
 from swap.kept import named, put_back, under
-from swap.robots import load
 from swap.sensors import CameraCfg, DepthCamera, DepthCameraCfg, HeightCfg
 from swap.sim import BODY_PARTS, CONTROL_DT, FIXED, make_engine
 from swap.symmetry import Layout, Spaces
@@ -98,7 +97,7 @@ class ParkourEnv:
         if engine == "cpu" and device != "cpu":
             raise UserError(f"engine cpu runs on device cpu, not {device}; use engine gpu")
         self.cfg, self.n = cfg, len(family)
-        self.robot = load(cfg.robot)
+        self.robot = cfg.load_robot()
         self.spaces = Spaces(self.robot.body)
         self.engine = make_engine(
             *(engine, self.robot, bank.courses, self.n, device),

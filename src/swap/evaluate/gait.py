@@ -25,7 +25,7 @@ from swap.evaluate.trained import Trained, engine_for
 from swap.motions import Clip, find, scaled
 from swap.motions.effort import torques
 from swap.motions.library import commands, fitted
-from swap.robots import Robot, load
+from swap.robots import Robot
 from swap.robots.kinematics import leg_points_in_world
 from swap.sim import CONTROL_DT
 
@@ -60,7 +60,7 @@ def measure(
         fallen = 1 - float(record.walking[-1].float().mean())
         settled = Record(*(x[round(SETTLE_S / CONTROL_DT) :] for x in vars(record).values()))
         told = {"gait": robot.name, "command_mps": speed}
-        yield rows(load(robot.cfg.env.robot), settled, mass, told, {"fallen": fallen}, feet=feet)
+        yield rows(robot.cfg.env.load_robot(), settled, mass, told, {"fallen": fallen}, feet=feet)
 
 
 def check(speeds_mps: Sequence[float], robots: int, seconds: float) -> None:

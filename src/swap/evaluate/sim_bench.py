@@ -38,7 +38,7 @@ def bench(
     device: str,
     worlds: Sequence[int] = (),
     *,
-    robot: str = "apollo",
+    robot: Robot | None = None,
     slots: int = 32,
     seconds: float = 2.0,
 ) -> Iterator[dict[str, Any]]:
@@ -48,7 +48,7 @@ def bench(
     race; its `speed-up` is the cpu engine's steps a second over its own.
     """
     kind = device.split(":")[0]
-    it, bank = load(robot), bank_of()
+    it, bank = robot or load("apollo"), bank_of()
     races = [(device, n) for n in worlds or WORLDS[kind]]
     if kind == "cuda":
         races.append(("cpu", RIVAL_WORLDS))

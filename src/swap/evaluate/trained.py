@@ -6,6 +6,7 @@ import torch
 
 from swap.env import ParkourEnv
 from swap.env.cfg import Engine
+from swap.errors import UserError, printable
 from swap.kept import under
 from swap.learn.amp import discriminator
 from swap.learn.style import GROUP, frame_of
@@ -14,6 +15,7 @@ from swap.policy import Discriminator, Driver, Networks, networks
 from swap.runs import to_json
 from swap.runs.models import SavedModel, model_of, read_model
 from swap.runs.presets import find
+from swap.runs.robots import with_robot
 
 POLICY, MODEL, STYLE = NETWORKS
 """How the names of tensors begin in a checkpoint: of the policy, world model, discriminator."""
@@ -31,10 +33,17 @@ class Trained(SavedModel):
         """Policy and world model for the layouts of `env`, on its device if no other is named."""
         cfg = self.cfg.learning
         net = None if cfg.model is None else cfg.model.net
-        made = networks(cfg.policy, net, env.groups, env.spaces.action, cfg.seed)
+        try:
+            made = networks(cfg.policy, net, env.groups, env.spaces.action, cfg.seed)
+        except (RuntimeError, MemoryError) as error:  # more memory than there is
+            raise UserError(
+                f"the networks of this config cannot be built: {printable(error, 120)}"
+            ) from error
         for part, prefix in zip(made, (POLICY, MODEL), strict=True):
             if part is not None:
                 self._fill(part, prefix).to(device or env.device)
+            elif under(prefix, self.tensors):
+                raise misfit(prefix, "is among the weights, and not in the config")
         return made
 
     def driver_for(self, env: ParkourEnv, *, blind: bool = False) -> Driver:
@@ -54,8 +63,26 @@ class Trained(SavedModel):
 
     def _fill(self, part: torch.nn.Module, prefix: str) -> torch.nn.Module:
         if self.tensors:
-            part.load_state_dict(under(prefix, self.tensors))
+            live, saved = part.state_dict(), under(prefix, self.tensors)
+            for name in sorted(live.keys() | saved.keys()):
+                check_pair(prefix + name, live.get(name), saved.get(name))
+            part.load_state_dict(saved)
         return part.eval().requires_grad_(False)
+
+
+def check_pair(name: str, live: torch.Tensor | None, saved: torch.Tensor | None) -> None:
+    """One line for a tensor that is not what the config asks for."""
+    if live is None:
+        raise misfit(name, "is among the weights, and not in the config")
+    if saved is None:
+        raise misfit(name, "is not among the weights")
+    if (live.shape, live.dtype) != (saved.shape, saved.dtype):
+        are = [f"{list(x.shape)} of {x.dtype}".replace("torch.", "") for x in (saved, live)]
+        raise misfit(name, f"is {are[0]} in the weights, {are[1]} in the config")
+
+
+def misfit(name: str, how: str) -> UserError:
+    return UserError(f"the weights do not fit their config: '{name}' {how}; fetch the model again")
 
 
 def trained(path: Path) -> Trained:
@@ -69,7 +96,7 @@ def untrained(preset: str) -> Trained:
 
 
 def _able(model: SavedModel) -> Trained:
-    return Trained(model.name, model.iteration, model.cfg, model.tensors)
+    return Trained(model.name, model.iteration, with_robot(model.cfg), model.tensors)
 
 
 def engine_for(device: str) -> Engine:

@@ -21,6 +21,7 @@ from swap.learn.together import Found, Pooled, gradient_step
 from swap.policy.discriminator import Discriminator, style_reward
 from swap.symmetry import Rep
 from swap.team import ALONE, Team
+from swap.validate import check_numbers
 
 MEANS = ("loss", "penalty", "expert", "policy", "grad_norm")
 CULPRITS = ("loss", "grad_norm")
@@ -56,14 +57,14 @@ class AMPCfg:
     """Rollouts that these are taken from."""
 
     def __post_init__(self) -> None:
-        for name in ("batch", "updates", "replay", "span"):
-            if getattr(self, name) < 1:
-                raise UserError(f"amp.{name}={getattr(self, name)} does nothing; use 1 or more")
-        for name in ("weight", "penalty", "decay", "head_decay"):
-            if getattr(self, name) < 0:
-                raise UserError(f"amp.{name}={getattr(self, name)} is negative; use 0 or more")
-        if not self.lr > 0:
-            raise UserError(f"amp.lr={self.lr}; use a positive rate, for example 1e-4")
+        check_numbers(
+            self,
+            "amp.",
+            at_least_1=("batch", "updates", "replay", "span", "hidden"),
+            not_negative=("weight", "penalty", "decay", "head_decay"),
+            positive=("lr",),
+            filled=("hidden",),
+        )
 
 
 def discriminator(cfg: AMPCfg, rep: Rep, seed: int) -> Discriminator:
@@ -103,7 +104,7 @@ class AMP:
         self.means = tally.means(*(f"amp/{name}" for name in MEANS))
         self.style = tally.means("amp/style")
         self.counted = tally.means("amp/counted")
-        names = "guard/amp_skipped", *(f"guard/amp_{x}" for x in CULPRITS)
+        names = "amp/updates", "guard/amp_skipped", *(f"guard/amp_{x}" for x in CULPRITS)
         self.faults = tally.counts(*names, shared=True)
         # Where recordings look for their input.
         self.pair = torch.zeros(n, 2, rep.dim, device=device)
@@ -221,7 +222,7 @@ class AMP:
             figures = {**losses, "grad_norm": length}
             self.means.add([figures[name] for name in MEANS], weight=wanted)
             bad = [~torch.isfinite(figures[name]) for name in CULPRITS]
-            self.faults.add([~sound, *bad])
+            self.faults.add([torch.ones_like(sound), ~sound, *bad])
 
     def losses(self, expert: Tensor, policy: Tensor) -> dict[str, Tensor]:
         """Of coordinates [B, 2 d] each; scalars."""

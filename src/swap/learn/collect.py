@@ -17,6 +17,9 @@ from swap.policy import ActorCritic
 from swap.team import ALONE, Team
 
 FIGURES = ("reward", "value", "std", "explained_variance")
+HUGE = 1e15
+"""As good as infinite: squares of larger numbers do not fit into single precision, and learning
+squares rewards and values."""
 STUDY_EVERY = 4
 """Normalisers learn from the first of so many steps: the next ones look much like it, and their
 sums in double precision are, on a CPU, a third of what a policy's step costs."""
@@ -44,8 +47,8 @@ class Collector:
         self.policy, self.env, self.rollout = policy, env, rollout
         self.eyes, self.style, self.glass, self.team = eyes, style, glass, team
         self.means = tally.means(*(f"rollout/{name}" for name in FIGURES))
-        self.bad_reward, self.bad_advantage = (
-            tally.counts(f"guard/{name}") for name in ("reward", "advantage")
+        self.bad_action, self.bad_reward, self.bad_value, self.bad_advantage = (
+            tally.counts(f"guard/{name}") for name in ("action", "reward", "value", "advantage")
         )
         self.draw_noise, device = noise, env.device
         # Where a recording looks for its input.
@@ -88,7 +91,7 @@ class Collector:
             if self.eyes is not None:
                 self.eyes.act(roll.action[t])
             step = self.env.step(roll.action[t])
-            finite = torch.isfinite(step.reward)
+            finite = bounded(step.reward)
             self.bad_reward.add([(~finite).sum()])
             torch.logical_and(step.valid & sound, finite, out=roll.valid[t])
             roll.reward[t].copy_(torch.where(finite, step.reward, 0.0))
@@ -127,6 +130,7 @@ class Collector:
             inputs = self.policy.inputs(obs)
             pi = self.policy.actor(inputs.actor)
             action = pi.sample(self.noise)
+            self.bad_action.add([(~torch.isfinite(action.sum(-1))).sum()])
             return (
                 (*inputs, *mirrored),
                 action,
@@ -158,7 +162,8 @@ class Collector:
             gamma=gamma,
             lam=lam,
         )
-        finite = torch.isfinite(advantage)
+        known, finite = bounded(roll.value[:-1]), bounded(advantage)
+        self.bad_value.add([(~known & roll.valid).sum()])
         self.bad_advantage.add([(~finite & roll.valid).sum()])
         roll.valid &= finite
         mean, std = self._moments(advantage)
@@ -179,3 +184,8 @@ class Collector:
         mean = total / n.clamp(min=1)
         (square,) = self.team.total(torch.where(valid, x - mean, 0.0).square().sum())
         return mean, (square / (n - 1).clamp(min=1)).sqrt()
+
+
+def bounded(x: Tensor) -> Tensor:
+    """Where a number is finite, and small enough to be squared."""
+    return x.abs() < HUGE

@@ -22,6 +22,7 @@ from swap.learn.ppo import PPO
 from swap.learn.rollout import Batch
 from swap.learn.twin import Reflect
 from swap.symmetry import Rep
+from swap.validate import check_numbers
 from swap.world_model import Latent, Sequences, WorldModel
 
 Kind = Literal["none", "loss", "augment"]
@@ -41,9 +42,7 @@ class SymmetryCfg:
     def __post_init__(self) -> None:
         if self.kind not in get_args(Kind):
             raise unknown("symmetry.kind", self.kind, get_args(Kind))
-        for name in ("actor", "critic"):
-            if getattr(self, name) < 0:
-                raise UserError(f"symmetry.{name}={getattr(self, name)} is negative; use 0 or more")
+        check_numbers(self, "symmetry.", not_negative=("actor", "critic"))
         if self.kind == "loss" and self.actor == self.critic == 0:
             raise UserError("symmetry.kind=loss without weights does nothing; set symmetry.actor")
 

@@ -16,8 +16,10 @@ from swap.learn.replay import Replay
 from swap.learn.tally import Tally
 from swap.learn.together import Found, gradient_step
 from swap.team import ALONE, Team
+from swap.validate import check_numbers
 from swap.world_model import Sequences, WorldModel, WorldModelCfg
 
+CULPRITS = ("loss", "grad_norm")
 SMALLEST = 1e-3
 """Weights shorter than this are taken as this long: a zero could otherwise never grow."""
 
@@ -44,17 +46,13 @@ class ModelCfg:
     """A gradient longer than this share of its weights is shortened to it."""
 
     def __post_init__(self) -> None:
-        for name in ("batch", "ticks", "updates", "warm_up"):
-            if getattr(self, name) < 1:
-                raise UserError(f"model.{name}={getattr(self, name)}; use 1 or more")
+        counts = ("batch", "ticks", "updates", "warm_up")
+        check_numbers(self, "model.", at_least_1=counts, positive=("lr", "agc"))
         if self.memory <= self.ticks:
             raise UserError(
                 f"model.memory={self.memory} holds no sequence of {self.ticks} ticks and one "
                 f"before; use {self.ticks + 1} or more"
             )
-        for name in ("lr", "agc"):
-            if not getattr(self, name) > 0:
-                raise UserError(f"model.{name}={getattr(self, name)}; use more than 0")
 
 
 class ModelLearner:
@@ -74,7 +72,8 @@ class ModelLearner:
         self.parameters: list[Tensor] = list(model.parameters())
         device = self.parameters[0].device
         self.means = tally.means(*(f"model/{name}" for name in (*model.figures, "grad_norm")))
-        self.faults = tally.counts("guard/model_skipped", shared=True)
+        names = "model/updates", "guard/model_skipped", *(f"guard/model_{x}" for x in CULPRITS)
+        self.faults = tally.counts(*names, shared=True)
         # Where a recording looks for its input.
         self.worlds, self.starts = (
             torch.zeros(cfg.batch, dtype=torch.long, device=device) for _ in range(2)
@@ -120,14 +119,15 @@ class ModelLearner:
             allowed = self.cfg.agc * weights
             shares = torch.where(lengths > allowed, allowed / lengths, 1.0)
             clipped = torch._foreach_mul(gradients, list(shares.unbind()))
-            sound = torch.isfinite(lengths).all() & torch.isfinite(figures["loss"])
+            fine = torch.isfinite(figures["loss"]), torch.isfinite(lengths).all()
+            sound = fine[0] & fine[1]
             self.count.add_(1)
             self.lr.copy_(self.cfg.lr * (self.count / self.cfg.warm_up).clamp(max=1.0))
         self.adam.descend(clipped, sound)
         with torch.no_grad():
             told = [*(figures[name] for name in self.model.figures), lengths.square().sum().sqrt()]
             self.means.add(told, weight=sound)
-            self.faults.add([~sound])
+            self.faults.add([torch.ones_like(sound), ~sound, *(~x for x in fine)])
 
     # --- for a resume ---------------------------------------------------------------------------
     def state(self) -> Iterator[tuple[str, Tensor]]:

@@ -19,9 +19,10 @@ from swap.learn.together import Found, gradient_step
 from swap.nn import Gaussian
 from swap.policy import ActorCritic
 from swap.team import ALONE, Team
+from swap.validate import check_numbers
 
 MEANS = ("policy_loss", "value_loss", "entropy", "kl", "clipped", "grad_norm", "lr")
-CULPRITS = ("policy_loss", "value_loss", "grad_norm")
+CULPRITS = ("policy_loss", "value_loss", "loss", "grad_norm")
 
 
 @dataclass(frozen=True)
@@ -62,12 +63,14 @@ class PPOCfg:
     """Bounds of the adapted rate."""
 
     def __post_init__(self) -> None:
-        for name in ("steps", "epochs", "minibatches"):
-            if getattr(self, name) < 1:
-                raise UserError(f"{name}={getattr(self, name)} does nothing; use 1 or more")
-        for name in ("gamma", "lam"):
-            if not 0 <= getattr(self, name) <= 1:
-                raise UserError(f"{name}={getattr(self, name)} must lie between 0 and 1")
+        check_numbers(
+            self,
+            "ppo.",
+            at_least_1=("steps", "epochs", "minibatches"),
+            shares=("gamma", "lam"),
+            positive=("clip", "grad_norm", "kl", "calm_std"),
+            not_negative=("value_coef", "entropy"),
+        )
         if not 0 <= self.calm[0] <= self.calm[1] <= 1:
             raise UserError(f"calm={self.calm} must be a first and a later fraction, 0 to 1")
         if self.calm_steps is not None and not 0 <= self.calm_steps[0] <= self.calm_steps[1]:
@@ -117,7 +120,7 @@ class PPO:
             )
         self.cfg, self.policy, self.rollout = cfg, policy, rollout
         self.means = tally.means(*(f"ppo/{name}" for name in self.told))
-        names = "guard/skipped_updates", *(f"guard/{x}" for x in CULPRITS)
+        names = "ppo/updates", "guard/skipped_updates", *(f"guard/{x}" for x in CULPRITS)
         self.faults = tally.counts(*names, shared=True)
         self.parameters = list(policy.parameters())
         device = self.parameters[0].device
@@ -158,7 +161,7 @@ class PPO:
             figures = {**losses, "grad_norm": norm, "lr": self.lr}
             self.means.add([figures[name] for name in self.told], weight=sound)
             bad = torch.stack([~torch.isfinite(figures[name]) for name in CULPRITS])
-            self.faults.add([~sound, *bad])
+            self.faults.add([torch.ones_like(sound), ~sound, *bad])
 
     def _losses(self, batch: Batch) -> dict[str, Tensor]:
         now, value = self.policy.actor(batch.actor), self.policy.critic(batch.critic)

@@ -32,6 +32,7 @@ from swap.learn.world import World
 from swap.policy import LATENT, PolicyCfg, networks
 from swap.team import ALONE, Team
 from swap.threads import one_thread
+from swap.validate import check_numbers
 
 NETWORKS = ("policy/", "model/", "amp/net/")
 OPTIMISERS = ("ppo/", "learner/", "amp/adam/")
@@ -58,6 +59,7 @@ class TrainerCfg:
     """On a GPU, multiply matrices in TF32. The mirror stays exact."""
 
     def __post_init__(self) -> None:
+        check_numbers(self)
         calm, low, high = self.ppo.calm_std, self.policy.min_std, self.policy.max_std
         if calm is not None and not low < calm < high:
             raise UserError(

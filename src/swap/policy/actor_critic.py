@@ -12,6 +12,7 @@ from swap.nn import Gaussian
 from swap.policy.actor import Actor
 from swap.policy.critic import Critic
 from swap.symmetry import Layout, Rep, trivial
+from swap.validate import check_numbers
 
 
 @dataclass(frozen=True)
@@ -38,6 +39,13 @@ class PolicyCfg:
     """Mirrored observations give mirrored actions and equal values; False is the plain twin."""
 
     def __post_init__(self) -> None:
+        widths, stds = ("actor_hidden", "critic_hidden"), ("init_std", "min_std", "max_std")
+        check_numbers(self, "policy.", at_least_1=widths, filled=widths, positive=stds)
+        if not self.min_std <= self.init_std <= self.max_std:
+            raise UserError(
+                f"policy.init_std={self.init_std} must lie between min_std={self.min_std} and "
+                f"max_std={self.max_std}"
+            )
         for name in ("actor_reads", "critic_reads"):
             reads = getattr(self, name)
             if not reads:

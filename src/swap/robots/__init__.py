@@ -4,7 +4,7 @@ robot -> apollo, go2 -> registry -> kinematics -> mjcf
 """
 
 from swap.robots.kinematics import feet_in_base, leg_points_in_base
-from swap.robots.registry import load, names
+from swap.robots.registry import from_user, load, names
 from swap.robots.robot import PARTS, Camera, Capsule, Joint, Leg, Link, Motor, Robot
 
 __all__ = [
@@ -17,6 +17,7 @@ __all__ = [
     "Motor",
     "Robot",
     "feet_in_base",
+    "from_user",
     "leg_points_in_base",
     "load",
     "names",

@@ -1,7 +1,11 @@
-"""A name or a path -> a Robot: built-in files, installed packages, a user's own file."""
+"""A name -> a Robot: built-in files and installed packages; or a file that the user names.
+
+A robot file is code. It is run by `from_user` alone, which is for words of the command line.
+"""
 
 import importlib
 import runpy
+from collections.abc import Callable
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 
@@ -19,15 +23,30 @@ def names() -> tuple[str, ...]:
 
 
 def load(name: str) -> Robot:
-    """`apollo`, a robot of an installed package, or a path to a .py file that defines ROBOT."""
+    """`apollo`, or a robot of an installed package. Runs no file, whoever names it."""
     if name.endswith(".py"):
-        return _from_file(Path(name))
+        raise UserError(
+            f"the robot file '{name}' is not run: a file names it, not you; if you trust it, give "
+            f"it yourself: swap keep ... --robot {name}, or swap train ... --env.robot {name}"
+        )
     if name in BUILT_IN:
         return importlib.import_module(f"swap.robots.{name}").ROBOT
     installed = _installed()
     if name in installed:
         return _checked(installed[name].load(), f"entry point '{name}' of {GROUP}")
     raise unknown("robot", name, names())
+
+
+def from_user(word: str, say: Callable[[str], None] = print) -> Robot:
+    """What the user has named on the command line of this very call: a name, or the path of a .py
+    file that defines ROBOT. The file is run, and that is said."""
+    if not word.endswith(".py"):
+        return load(word)
+    path = Path(word)
+    if not path.is_file():
+        raise UserError(f"no robot file '{path}'; give the path of a .py file that defines ROBOT")
+    say(f"running {path}")
+    return _from_file(path)
 
 
 def _installed() -> dict[str, EntryPoint]:
@@ -43,11 +62,9 @@ def _installed() -> dict[str, EntryPoint]:
 
 
 def _from_file(path: Path) -> Robot:
-    if not path.is_file():
-        raise UserError(f"no robot file '{path}'; give the path of a .py file that defines ROBOT")
     try:
         facts = runpy.run_path(str(path))
-    except Exception as error:  # whatever a user's file does wrong, one line tells it
+    except (Exception, SystemExit) as error:  # whatever a user's file does wrong, one line tells it
         told = str(error).splitlines() or [type(error).__name__]
         raise UserError(f"robot file '{path}': {told[0]}") from error
     if "ROBOT" not in facts:

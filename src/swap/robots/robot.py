@@ -5,8 +5,10 @@ abad joint that turns about x, a hip and a knee that turn about y, and links tha
 joint angle zero. Files state the left legs; `Leg.mirrored` writes the right ones.
 """
 
-from dataclasses import dataclass, replace
+import math
+from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import cached_property
+from typing import Any
 
 from swap.errors import UserError
 from swap.symmetry import Body
@@ -39,6 +41,8 @@ class Motor:
                 raise UserError(
                     f"motor {what}={getattr(self, what)}; give a number greater than zero"
                 )
+        if not self.damping >= 0:
+            raise UserError(f"motor damping={self.damping}; give 0 or more")
 
 
 @dataclass(frozen=True)
@@ -153,16 +157,25 @@ class Robot:
     note: str = ""
 
     def __post_init__(self) -> None:
-        body = self.body  # building it is a check: every left name has its right one
-        if len(self.legs) != 4:
-            raise UserError(f"robot '{self.name}' has {len(self.legs)} legs; give four")
+        _check_finite(self, "robot")
         for leg in self.legs:
             _check_leg(leg)
+        # Building the body is a check: every left name has its right one.
+        body = self.body if 0 < len(self.legs) <= 4 else None
+        if body is None or len(self.legs) != 4:
+            raise UserError(f"robot '{self.name}' has {len(self.legs)} legs; give four")
         for i, leg in enumerate(self.legs):
             j = body.leg_rep.perm[i]
+            if i == j:
+                raise UserError(
+                    f"leg '{leg.name}' is its own mirror image; let sides={self.sides} tell the "
+                    "left legs from the right ones"
+                )
             if i < j:
                 _check_pair(leg, self.legs[j], body)
         for shape in self.trunk_shapes:
+            if not shape.radius > 0:
+                raise UserError(f"trunk shape with radius {shape.radius}; give more than zero")
             image = {_reflect(shape.a), _reflect(shape.b)}
             if not any({s.a, s.b} == image and s.radius == shape.radius for s in self.trunk_shapes):
                 raise UserError(
@@ -235,6 +248,18 @@ def _mirrored(joint: Joint) -> Joint:
         return joint
     low, high = joint.range
     return replace(joint, range=(-high, -low), default=-joint.default if joint.default else 0.0)
+
+
+def _check_finite(value: Any, where: str) -> None:
+    """No NaN, no infinity, anywhere."""
+    if is_dataclass(value):
+        for field in fields(value):
+            _check_finite(getattr(value, field.name), f"{where}.{field.name}")
+    elif isinstance(value, tuple):
+        for i, item in enumerate(value):
+            _check_finite(item, f"{where}[{i}]")
+    elif isinstance(value, float) and not math.isfinite(value):
+        raise UserError(f"{where}={value}; give a finite number")
 
 
 def _check_leg(leg: Leg) -> None:

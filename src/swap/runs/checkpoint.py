@@ -18,7 +18,9 @@ from torch import Tensor
 
 from swap.errors import UserError
 from swap.files import replace_file, sync_folder
-from swap.runs.shards import DamagedError, read_folder, write_folder
+from swap.learn.trainer import NETWORKS
+from swap.runs.reading import DamagedError, check_numbers, read_file, whole
+from swap.runs.shards import MANIFEST, read_folder, write_folder
 
 Say = Callable[[str], None]
 FOLDER, LATEST, MILESTONE = "checkpoints", "latest", "milestone"
@@ -63,6 +65,8 @@ def save(
     fresh = home / f".saving-{place.name}"
     facts = {"iteration": iteration, "config": dict(config), "numbers": dict(numbers)}
     milestone = milestone or (place / MILESTONE).exists()
+    if home.is_symlink():  # it would be filled and pruned elsewhere, and not read again
+        raise SaveError(f"'{home}' is a symbolic link; name another folder")
 
     def write() -> None:
         home.mkdir(exist_ok=True)
@@ -108,6 +112,8 @@ def load(run: Path, say: Say = print) -> Checkpoint:
         except DamagedError as fault:
             raise UserError(f"checkpoint {run.name} is refused: {fault}") from None
     home = run / FOLDER
+    if home.is_symlink():
+        raise UserError(f"'{home}' is a symbolic link; name the run that it leads to")
     refused = ""
     for place in candidates(home, say):
         try:
@@ -127,11 +133,15 @@ def load(run: Path, say: Say = print) -> Checkpoint:
 def read(place: Path) -> Checkpoint:
     """One checkpoint; DamagedError if a byte is not what was written."""
     tensors, manifest = read_folder(place)
-    if manifest["iteration"] != int(place.name):
-        raise DamagedError(f"{place.name} holds iteration {manifest['iteration']}: it was renamed")
-    return Checkpoint(
-        place, manifest["iteration"], tensors, manifest["numbers"], manifest["config"]
-    )
+    iteration, numbers, config = (manifest.get(key) for key in ("iteration", "numbers", "config"))
+    if not isinstance(numbers, dict) or not isinstance(config, dict) or not whole(iteration):
+        raise DamagedError(f"{MANIFEST} is not that of a checkpoint")
+    if iteration != int(place.name):
+        raise DamagedError(f"{place.name} holds iteration {iteration}: it was renamed")
+    if not tensors:
+        raise DamagedError(f"{place.name} holds no tensors")
+    check_numbers(tensors, NETWORKS)
+    return Checkpoint(place, iteration, tensors, numbers, config)
 
 
 def candidates(home: Path, say: Say) -> list[Path]:
@@ -152,8 +162,8 @@ def candidates(home: Path, say: Say) -> list[Path]:
 def pointed(home: Path) -> Path | None:
     """The checkpoint that `latest` names, if it names one that is there."""
     try:
-        name = (home / LATEST).read_text().strip()
-    except (OSError, UnicodeDecodeError):
+        name = read_file(home / LATEST, most=100).decode().strip()
+    except (DamagedError, UnicodeDecodeError):
         return None
     place = home / name
     return place if NAME.fullmatch(name) and place.is_dir() else None

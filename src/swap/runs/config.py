@@ -1,7 +1,8 @@
 """Frozen dataclasses <-> JSON: a config in, plain data out, and back with every key checked.
 
 Nested dataclasses, tuples, lists, dicts, Literals, paths and None are known. A key or a value that
-does not fit is refused with its full name before anything is built.
+does not fit, and a number that is not finite, is refused with its full name before anything is
+built.
 """
 
 import dataclasses
@@ -11,9 +12,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
-from swap.errors import UserError, unknown
+from swap.errors import UserError, printable, unknown
 
 T = TypeVar("T")
+HUGE = 2.0**63
+"""No number of a config is as large."""
 
 
 def to_json(value: Any) -> Any:
@@ -51,7 +54,14 @@ def changes(old: Any, new: Any, where: str = "") -> list[str]:
         return [
             line for key in keys for line in changes(old.get(key), new.get(key), _join(where, key))
         ]
+    if _tables(old) and _tables(new) and len(old) == len(new):
+        pairs = enumerate(zip(old, new, strict=True))
+        return [line for i, (a, b) in pairs for line in changes(a, b, f"{where}[{i}]")]
     return [] if old == new else [f"{where} {old} -> {new}"]
+
+
+def _tables(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(item, Mapping) for item in value)
 
 
 def init_fields(cls: Any) -> list[dataclasses.Field[Any]]:
@@ -81,6 +91,8 @@ def _fit(hint: Any, value: Any, where: str) -> Any:
         return value
     if hint is Path and isinstance(value, str):
         return Path(value)
+    if type(value) in (int, float) and not abs(value) < HUGE:  # NaN and infinities, too
+        raise _misfit(where, "a finite number", value)
     if hint is float and type(value) is int:
         return float(value)
     kind = type(None) if hint is None else hint
@@ -123,4 +135,4 @@ def _join(where: str, key: str) -> str:
 
 
 def _misfit(where: str, wanted: str, value: Any) -> UserError:
-    return UserError(f"config key '{where}' must be {wanted}, not {value!r}")
+    return UserError(f"config key '{where}' must be {wanted}, not {printable(repr(value), 80)}")

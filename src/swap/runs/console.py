@@ -1,6 +1,5 @@
 """What a run shows: pace and metrics in; a live board, or plain lines for a log, out."""
 
-import os
 import re
 import sys
 import time
@@ -14,6 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from swap.runs.pace import Pace
+from swap.streams import lasting, tell
 
 PLAIN_EVERY_S = 10.0
 WIDE, BESIDE = 100, 48
@@ -40,7 +40,7 @@ class Board(Protocol):
 
 def board(title: str) -> Board:
     """The board that suits where the output goes."""
-    console = Console(highlight=False)
+    console = Console(file=lasting(sys.stdout), highlight=False)
     return LiveBoard(title, console) if console.is_terminal else PlainBoard()
 
 
@@ -51,10 +51,7 @@ class PlainBoard:
         self.every_s, self.next_s = every_s, 0.0
 
     def say(self, line: str) -> None:
-        try:
-            print(line, flush=True)
-        except OSError:  # `| head` has seen enough; the run is worth more than its lines
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        print(line, file=lasting(sys.stdout), flush=True)
 
     def show(self, pace: Pace, metrics: Mapping[str, float], faults: Mapping[str, int]) -> None:
         now = time.monotonic()
@@ -63,7 +60,7 @@ class PlainBoard:
             self.say(plain_line(pace, metrics, faults))
 
     def stopping(self) -> None:
-        os.write(2, f"{STOPPING}\n".encode())  # print is not safe inside a signal handler
+        tell(STOPPING)
 
     def __enter__(self) -> "PlainBoard":
         return self

@@ -61,12 +61,14 @@ class Crew:
             out |= {f"{OTHERS}{rank}/{k}": x for k, x in fresh.items()}
         return out, {**numbers, CREW: [theirs for _, theirs in others]}
 
-    def dismiss(self) -> None:
+    def dismiss(self, sig: int = 0) -> None:
+        """The end; `sig` is the signal that brought it, or 0."""
         self.team.tell(Order.END)
+        self.team.tell(sig)
 
     # --- the others -----------------------------------------------------------------------------
-    def obey(self) -> None:
-        """Until the leader ends it."""
+    def obey(self) -> int:
+        """Until the leader ends it; gives the signal that made it, or 0."""
         while (order := self.team.tell()) != Order.END:
             if order == Order.ITERATE:
                 self.trainee.iterate()
@@ -74,6 +76,7 @@ class Crew:
                 self.trainee.plan(self.team.tell())
             else:
                 self.team.gather(self._own())
+        return self.team.tell()
 
     # --- all ------------------------------------------------------------------------------------
     def _own(self) -> tuple[Tensors, Numbers]:

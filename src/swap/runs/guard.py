@@ -11,10 +11,11 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from swap.errors import UserError
+from swap.learn.trainer import NETWORKS
 from swap.runs.checkpoint import Say
 from swap.runs.shards import write_folder
 from swap.runs.trainee import Trainee
+from swap.validate import check_numbers
 
 FOLDER, PREFIX = "evidence", "guard/"
 CURES = {
@@ -28,12 +29,28 @@ share it, of which few lose a contact. So a run stops when it is full in 2 % of 
 """
 
 
+STAGES = (
+    *("guard/obs", "guard/action", "diverged|overflow|contact_pool|speed", "reward"),
+    *("/value$", "advantage", "explained", "loss", "grad"),
+)
+"""Patterns of names in the order in which things are computed: what is not finite spoils all that
+comes after it, so the first is to blame."""
+LEARNERS = {"ppo": ("PPO", "skipped_updates"), "model": ("the world model", "model_skipped")}
+LEARNERS["amp"] = ("AMP", "amp_skipped")
+"""Group of metrics with `updates`, the gradient steps that were tried -> what to call the learner,
+and the count of those that were taken back."""
+NEARLY_ALL, HALF = 0.9, 0.5
+"""An iteration is lost if so much of a learner's gradient steps is skipped, or if more than so much
+of the control steps cannot be learned from."""
+
+
 @dataclass(frozen=True)
 class GuardCfg:
     """How much may go wrong before a run stops."""
 
     strikes: int = 3
-    """Iterations in a row with a metric that is not finite, then the run stops."""
+    """Iterations in a row that are lost: with a metric that is not finite, or nothing learned; then
+    the run stops."""
     share: float = 1e-3
     """Contained faults (guard/...) per control step, over the window, above which it stops."""
     window: int = 100
@@ -42,11 +59,7 @@ class GuardCfg:
     """Copies of the state to keep, one for each kind of fault."""
 
     def __post_init__(self) -> None:
-        if self.strikes < 1 or self.window < 1 or self.evidence < 0 or self.share < 0:
-            raise UserError(
-                f"guard: strikes={self.strikes}, window={self.window} must be 1 or more, "
-                f"evidence={self.evidence}, share={self.share} 0 or more"
-            )
+        check_numbers(self, "guard.", at_least_1=("strikes", "window"), not_negative=("share",))
 
 
 class Guard:
@@ -56,6 +69,9 @@ class Guard:
         self.cfg, self.folder, self.say, self.shard_mib = cfg, run / FOLDER, say, shard_mib
         self.totals: Counter[str] = Counter()
         self.strikes = 0
+        """Iterations in a row with a metric that is not finite."""
+        self.lost = 0
+        """Iterations in a row that are of no use, for this reason or another."""
         self.seen: set[str] = set()
         self.recent: deque[tuple[float, float]] = deque(maxlen=cfg.window)  # faults, steps
         self.steps = math.nan
@@ -71,21 +87,26 @@ class Guard:
         self.totals.update({_bare(name): n for name, n in counted.items()})
         told = {name: f"{name} is {metrics[name]}" for name in broken}
         told |= {name: f"{name} counts {n}{_cure(name)}" for name, n in counted.items()}
+        told = {name: told[name] for name in sorted(told, key=_stage)}
         for culprit in [name for name in told if name not in self.seen]:
             self.seen.add(culprit)
             kept = self._keep(iteration, culprit, metrics, trainee)
             self.say(f"iteration {iteration}: {told[culprit]}{kept}")
         self.strikes = self.strikes + 1 if broken else 0
-        if self.strikes >= self.cfg.strikes:
-            return (
-                f"stopped at iteration {iteration}: {', '.join(told[name] for name in broken[:3])} "
-                f"for {self.strikes} iterations; evidence in {self.folder}"
-            )
-        weighed = (n * _weight(name) for name, n in counted.items())
-        return self._too_many(iteration, metrics.get("steps", math.nan), sum(weighed))
-
-    def _too_many(self, iteration: int, steps: float, faults: float) -> str | None:
+        steps = metrics.get("steps", math.nan)
         fresh, self.steps = steps - self.steps, steps
+        faults = sum(n * _weight(name) for name, n in counted.items())
+        lost = _idle(metrics) or _useless(faults, fresh)
+        self.lost = self.lost + 1 if lost or broken else 0
+        if self.lost >= self.cfg.strikes:
+            causes = [*_broken_weights(trainee), *told.values()]
+            return (
+                f"stopped at iteration {iteration}: {f'{lost}: ' if lost else ''}"
+                f"{', '.join(causes[:3])} for {self.lost} iterations; evidence in {self.folder}"
+            )
+        return self._too_many(iteration, fresh, faults)
+
+    def _too_many(self, iteration: int, fresh: float, faults: float) -> str | None:
         if not math.isfinite(fresh):  # the first iteration, or a trainee that counts no steps
             return None
         self.recent.append((faults, fresh))
@@ -119,7 +140,8 @@ class Guard:
             "numbers": trainee.numbers(),
         }
         try:
-            place.mkdir(parents=True)
+            self.folder.mkdir(exist_ok=True)  # not the run's own: it may have been moved
+            place.mkdir()
             write_folder(place, tensors, facts, self.shard_mib)
         except OSError as error:
             shutil.rmtree(place, ignore_errors=True)
@@ -133,6 +155,34 @@ def _bare(name: str) -> str:
 
 def _weight(name: str) -> float:
     return WEIGHTS.get(_bare(name), 1.0)
+
+
+def _stage(name: str) -> int:
+    """When, in an iteration, that is computed."""
+    found = (i for i, pattern in enumerate(STAGES) if re.search(pattern, name))
+    return next(found, len(STAGES))
+
+
+def _idle(metrics: Mapping[str, float]) -> str:
+    """Which learner takes back (nearly) all of its gradient steps, in words."""
+    for group, (name, skipped) in LEARNERS.items():
+        tried, lost = metrics.get(f"{group}/updates", 0.0), metrics.get(PREFIX + skipped, 0.0)
+        if tried > 0 and lost >= NEARLY_ALL * tried:
+            return f"{name} skips {lost:.0f} of {tried:.0f} gradient steps"
+    return ""
+
+
+def _useless(faults: float, steps: float) -> str:
+    """Most of what the worlds did cannot be learned from, in words."""
+    return (
+        f"{faults:.0f} faults in {steps:.0f} steps" if steps > 0 and faults > HALF * steps else ""
+    )
+
+
+def _broken_weights(trainee: Trainee) -> list[str]:
+    """A weight that is not finite is behind all else: no gradient step makes one."""
+    bad = [name for name in not_finite(trainee.tensors()) if name.startswith(NETWORKS)]
+    return [f"weights {bad[0]} are not finite"] if bad else []
 
 
 def _cure(name: str) -> str:

@@ -8,8 +8,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from swap.errors import UserError
+from swap.files import plainly
 
-FILE = "run.lock"
+LOCK = "run.lock"
 
 
 @contextlib.contextmanager
@@ -21,12 +22,10 @@ def locked(folder: Path) -> Iterator["Lock"]:
             # Open, the folder keeps its number: no other that takes its place can have it.
             place = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
             stack.callback(os.close, place)
-            # Through a link we would write, and hold, a file somewhere else.
-            file = os.open(folder / FILE, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o666)
-            stack.callback(os.close, file)
+            file = stack.enter_context(open(folder / LOCK, "a", opener=plainly))
         except OSError as error:
-            if error.errno == errno.ELOOP and (folder / FILE).is_symlink():
-                raise UserError(f"'{folder / FILE}' is a link; remove it") from None
+            if error.errno == errno.ELOOP and (folder / LOCK).is_symlink():
+                raise UserError(f"'{folder / LOCK}' is a link; remove it") from None
             raise UserError(f"cannot write into '{folder}' ({error.strerror})") from None
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -14,8 +14,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Any
 
-from swap.files import replace_file
+from swap.errors import UserError
+from swap.files import plainly, replace_file
 from swap.runs.checkpoint import Say
+from swap.runs.reading import DamagedError, read_file, whole
 
 FILE, BOARD = "metrics.jsonl", "tensorboard"
 
@@ -28,9 +30,12 @@ class Metrics:
     ) -> None:
         self.say, self.complained = say, False
         path = run / FILE
-        if path.exists():
-            rewind(path, after)
-        self.file: IO[str] = path.open("a")
+        try:
+            if os.path.lexists(path):
+                rewind(path, after)
+            self.file: IO[str] = open(path, "a", opener=plainly)  # noqa: SIM115
+        except (DamagedError, OSError) as error:
+            raise UserError(f"cannot write metrics into '{run}': {error}") from None
         self.board: Any = None
         self.hook = threading.excepthook
         if tensorboard:
@@ -99,23 +104,21 @@ class Metrics:
 def rewind(path: Path, after: int) -> None:
     """Keep the lines of iterations 1 to `after`, each once, and drop what a crash cut short."""
     kept: dict[int, bytes] = {}
-    for line in path.read_bytes().splitlines(keepends=True):
-        with contextlib.suppress(ValueError):
-            row = json.loads(line)
-            if line.endswith(b"\n") and _counted(row) and row["iteration"] <= after:
-                kept[row["iteration"]] = line
+    for line, row in _rows(read_file(path, most=1 << 40)):
+        if line.endswith(b"\n") and row["iteration"] <= after:
+            kept[row["iteration"]] = line
     replace_file(path, b"".join(kept.values()))
 
 
 def read_metrics(run: Path) -> list[dict[str, Any]]:
     """Every whole line of a run's metrics, from its folder or from a file that was moved."""
-    rows = []
-    for line in (run / FILE if run.is_dir() else run).read_bytes().splitlines():
-        with contextlib.suppress(ValueError):  # what a crash cut short, or a disk has changed
+    return [row for _, row in _rows((run / FILE if run.is_dir() else run).read_bytes())]
+
+
+def _rows(data: bytes) -> Iterator[tuple[bytes, dict[str, Any]]]:
+    """Lines and what they say, without those that a crash cut short or a disk has changed."""
+    for line in data.splitlines(keepends=True):
+        with contextlib.suppress(ValueError, RecursionError):
             row = json.loads(line)
-            rows += [row] if _counted(row) else []
-    return rows
-
-
-def _counted(row: Any) -> bool:
-    return isinstance(row, dict) and type(row.get("iteration")) is int
+            if isinstance(row, dict) and whole(row.get("iteration")):
+                yield line, row

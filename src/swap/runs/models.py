@@ -14,6 +14,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from swap.courses import FAMILIES
 from swap.env.frontiers import by_family
 from swap.errors import UserError
 from swap.kept import under
@@ -22,7 +23,9 @@ from swap.runs.checkpoint import FOLDER, Checkpoint, Say, is_checkpoint, load
 from swap.runs.config import from_json, to_json
 from swap.runs.crew import CREW, OTHERS
 from swap.runs.parkour import ParkourCfg
-from swap.runs.presets import find
+from swap.runs.presets import TrainCfg, find
+from swap.runs.reading import DamagedError, check_numbers, whole
+from swap.runs.robots import with_robot
 from swap.runs.weights import ENDING, load_weights, save_weights
 
 Tensors = dict[str, Tensor]
@@ -108,28 +111,72 @@ def read_model(path: Path, say: Say = print) -> SavedModel:
     path = find_model(path)
     if path.is_file():
         tensors, card = load_weights(path)
-        return model_of(path, card, card["iteration"], tensors)
+        model = model_of(path, card, card.get("iteration"), tensors)
+        check(model, path)
+        return model
     checkpoint = load(path, say)
     ours = NETWORKS + OPTIMISERS
     tensors = {key: x for key, x in checkpoint.tensors.items() if key.startswith(ours)}
     model = model_of(path, checkpoint.config, checkpoint.iteration, tensors)
     tensors |= frontiers(checkpoint, model.cfg)
+    check(model, path)
     return model
 
 
-def model_of(path: Path, config: Mapping[str, Any], iteration: int, tensors: Tensors) -> SavedModel:
+def model_of(path: Path, config: Mapping[str, Any], iteration: Any, tensors: Tensors) -> SavedModel:
     """`config` is what `swap train` writes into checkpoints, and `keep` into cards."""
     preset = config.get("preset")
-    kind = type(find(preset)) if preset else None
-    if preset is None or kind is None or not issubclass(kind, ParkourCfg):
+    kind = type(find(preset)) if isinstance(preset, str) else TrainCfg
+    if not issubclass(kind, ParkourCfg) or not whole(iteration):
         raise UserError(f"'{path}' holds no trained robot; name the folder of a swap train run")
-    return SavedModel(preset, iteration, from_json(kind, config["cfg"]), tensors)
+    return SavedModel(str(preset), iteration, from_json(kind, config.get("cfg")), tensors)
+
+
+def check(model: SavedModel, path: Path) -> None:
+    """What can be known of the tensors before any network is built."""
+    ours = (*NETWORKS, *OPTIMISERS, CURRICULUM)
+    if not any(name.startswith(NETWORKS) for name in model.tensors):
+        raise UserError(f"'{path}' is refused: it holds no networks; name a trained robot")
+    for name in model.tensors:
+        if not name.startswith(ours):
+            raise UserError(f"'{path}' is refused: it holds '{name}', which is of no network")
+    try:
+        check_numbers(model.tensors, ours)
+    except DamagedError as fault:
+        raise UserError(f"'{path}' is refused: {fault}") from None
+    numbers = sum(x.numel() for x in model.tensors.values())
+    if (width := max(widths(model.cfg), default=0)) > numbers:
+        raise UserError(
+            f"'{path}' is refused: a layer {width} wide is not in a file of {numbers} numbers"
+        )
+    for family, x in model.curriculum.items():
+        fine = family in FAMILIES and x.dtype == torch.int16 and x.dim() == 1 and len(x)
+        if not fine or x.min() < 0 or x.max() > model.cfg.env.levels:
+            raise UserError(f"'{path}' is refused: '{CURRICULUM}{family}' is no curriculum")
+
+
+def widths(cfg: ParkourCfg) -> list[int]:
+    """Every size of a layer that the config names."""
+    learning = cfg.learning
+    net = learning.model and learning.model.net
+    hidden = learning.amp and learning.amp.hidden
+    found: list[int] = []
+    left = [to_json([learning.policy, net, hidden])]
+    while left:
+        item = left.pop()
+        if isinstance(item, dict | list):
+            left += item.values() if isinstance(item, dict) else item
+        elif type(item) is int:
+            found.append(item)
+    return found
 
 
 def frontiers(checkpoint: Checkpoint, cfg: ParkourCfg) -> Tensors:
     """Of the worlds of all processes, by family."""
-    mine = checkpoint.tensors[FRONTIER]
-    others = range(1, 1 + len(checkpoint.numbers.get(CREW, ())))
+    mine, crew = checkpoint.tensors.get(FRONTIER), checkpoint.numbers.get(CREW, [])
+    if mine is None or mine.dim() != 1 or not isinstance(crew, list):
+        raise UserError(f"checkpoint {checkpoint.path.name} holds no curriculum of a robot")
+    others = range(1, 1 + len(crew))
     every = [mine, *(checkpoint.tensors.get(f"{OTHERS}{k}/{FRONTIER}", mine) for k in others)]
     parts = [by_family(frontier, cfg.env) for frontier in every]
     return {
@@ -143,12 +190,14 @@ def keep(
 ) -> None:
     """Networks and curriculum as one file, with a card: config, seed, figures; for a run that will
     go on elsewhere, the optimisers too."""
+    if not isinstance(figures, Mapping):
+        raise UserError("the figures are no table of names; name a file of swap eval --json")
     if optimiser and not any(name.startswith(OPTIMISERS) for name in model.tensors):
         raise UserError("there are no optimisers in that file; keep them from the run's folder")
     card = {
         "preset": model.name,
         "iteration": model.iteration,
-        "cfg": to_json(model.cfg),
+        "cfg": to_json(with_robot(model.cfg)),
         "figures": dict(figures),
     }
     ours = (*NETWORKS, CURRICULUM, *(OPTIMISERS if optimiser else ()))

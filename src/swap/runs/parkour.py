@@ -11,6 +11,7 @@ from swap.runs.run import RunCfg
 from swap.runs.trainee import Trainee
 from swap.sim import FIXED
 from swap.team import ALONE, Team
+from swap.validate import check_numbers
 
 
 @dataclass(frozen=True)
@@ -28,6 +29,10 @@ class ParkourCfg(TrainCfg):
     """On a GPU, record environment, inference and gradient steps and replay them."""
     tf32: bool = True
     """On a GPU, multiply matrices in TF32."""
+
+    def __post_init__(self) -> None:
+        check_numbers(self, at_least_1=("worlds",))
+        assert self.learning  # making it is a check: do its parts go together?
 
     def build(self, device: str, team: Team = ALONE) -> Trainee:
         return self.trainer(self.make_env(device, team), team)

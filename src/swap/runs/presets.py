@@ -9,6 +9,7 @@ from swap.errors import UserError, unknown
 from swap.runs.run import RunCfg
 from swap.runs.trainee import Trainee
 from swap.team import ALONE, Team
+from swap.validate import check_numbers
 
 
 @dataclass(frozen=True)
@@ -18,6 +19,9 @@ class TrainCfg:
     run: Annotated[RunCfg, tyro.conf.arg(name="")] = field(default_factory=RunCfg)
     seed: int = 0
     """Of everything random."""
+
+    def __post_init__(self) -> None:
+        check_numbers(self)
 
     def build(self, device: str, team: Team = ALONE) -> Trainee:
         """Called after the seeds are set; allocates and may compile."""

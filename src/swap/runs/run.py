@@ -1,13 +1,11 @@
 """The run: a trainee and a folder in; iterations, checkpoints, metrics and a clean end out."""
 
-import math
-import signal
-import threading
+import contextlib
+import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import FrameType
-from typing import Any, Protocol
+from typing import Any
 
 from torch import Tensor
 
@@ -16,11 +14,14 @@ from swap.runs import checkpoint, console
 from swap.runs.checkpoint import Checkpoint, SaveError, Say
 from swap.runs.crew import Crew
 from swap.runs.guard import Guard, GuardCfg, has_nan
-from swap.runs.lock import locked
-from swap.runs.metrics import Metrics
+from swap.runs.interrupt import Deaf, Interrupt
+from swap.runs.lock import LOCK, locked
+from swap.runs.metrics import BOARD, FILE, Metrics
 from swap.runs.pace import Pace
 from swap.runs.trainee import Trainee
+from swap.streams import lasting_output
 from swap.team import ALONE, Team
+from swap.validate import check_numbers
 
 RUN = "run"
 """What the run itself keeps in a checkpoint, beside everyone's tensors and numbers."""
@@ -50,12 +51,8 @@ class RunCfg:
     guard: GuardCfg = field(default_factory=GuardCfg)
 
     def __post_init__(self) -> None:
-        for name in ("minutes", "steps", "save_minutes", "milestone_minutes", "shard_mib"):
-            value = getattr(self, name)
-            if value is not None and not (value >= 0 and math.isfinite(value)):
-                raise UserError(f"{name}={value} must be 0 or more")
-        if self.iterations is not None and self.iterations < 0:
-            raise UserError(f"iterations={self.iterations} must be 0 or more")
+        spans = ("minutes", "steps", "save_minutes", "milestone_minutes")
+        check_numbers(self, not_negative=spans)
         if self.keep < 1:
             raise UserError(f"keep={self.keep} leaves no checkpoint; use 1 or more, 3 is usual")
         if self.shard_mib <= 0:
@@ -70,8 +67,13 @@ class Outcome:
     elapsed_s: float
     metrics: Mapping[str, float]
     saved: Path | None
-    interrupted: bool
+    signal: int | None
+    """The signal that ended it before its goal."""
     fault: str | None
+
+    @property
+    def interrupted(self) -> bool:
+        return self.signal is not None
 
 
 def train(
@@ -89,13 +91,14 @@ def train(
 
     `config` goes into every checkpoint. `started_s` (time.monotonic) is when the clock began to
     run: the time to build the trainee counts. The goals are totals over all sittings of a run. Of
-    a `team`, process 0 leads and tells the outcome; that of the others is empty.
+    a `team`, process 0 leads and tells the outcome; the others know only how it ended. A new run
+    that is stopped before its first iteration leaves nothing behind.
     """
     crew = Crew(trainee, team)
     if team.rank:
         return assist(crew, resume)
-    board = board or console.board(folder.name)
-    with locked(folder) as lock, board, Interrupt(board) as interrupt:
+    board, fresh = board or console.board(folder.name), not folder.exists()
+    with lasting_output(), Interrupt(board) as interrupt, locked(folder) as lock, board:
         if resume is None and checkpoint.numbered(folder / checkpoint.FOLDER):
             raise UserError(f"'{folder}' already holds a run; resume it, or name another folder")
         iteration, spent_s, steps = restore(crew, resume) if resume else (0, 0.0, 0.0)
@@ -140,18 +143,21 @@ def train(
             else:
                 log.sync()
                 keeper.save()
-        crew.dismiss()
+        crew.dismiss(interrupt.signal or 0)
         if fault is None and keeper.failure:
             fault = keeper.failure
-    return Outcome(iteration, pace.elapsed_s, metrics, keeper.saved, interrupt.asked, fault)
+        if interrupt.asked and iteration == 0 and not resume and not lock.lost:
+            unmake(folder, fresh)
+            keeper.saved = None
+    return Outcome(iteration, pace.elapsed_s, metrics, keeper.saved, interrupt.signal, fault)
 
 
 def assist(crew: Crew, resume: Checkpoint | None) -> Outcome:
     """A process that does not lead: it iterates as often as it is told to, and says nothing."""
     with Interrupt(Deaf()):  # torchrun tells everyone of a Ctrl-C; what to do is for the leader
         iteration, spent_s, _ = restore(crew, resume) if resume else (0, 0.0, 0.0)
-        crew.obey()
-    return Outcome(iteration, spent_s, {}, None, False, None)
+        sig = crew.obey()
+    return Outcome(iteration, spent_s, {}, None, sig or None, None)
 
 
 def restore(crew: Crew, resume: Checkpoint) -> tuple[int, float, float]:
@@ -239,40 +245,15 @@ class Keeper:
         return False
 
 
-class Stoppable(Protocol):
-    def stopping(self) -> None: ...
-
-
-class Deaf:
-    """Lets a first signal pass."""
-
-    def stopping(self) -> None:
-        pass
-
-
-class Interrupt:
-    """SIGINT and SIGTERM ask for an end after this iteration; a second one ends at once."""
-
-    SIGNALS = (signal.SIGINT, signal.SIGTERM)
-
-    def __init__(self, board: Stoppable) -> None:
-        self.board, self.asked = board, False
-        self.before: dict[signal.Signals, Any] = {}
-
-    def __enter__(self) -> "Interrupt":
-        if threading.current_thread() is threading.main_thread():  # Python hands signals only there
-            self.before = {sig: signal.signal(sig, self._ask) for sig in self.SIGNALS}
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self._release()
-
-    def _ask(self, sig: int, frame: FrameType | None) -> None:
-        self.asked = True
-        self._release()
-        self.board.stopping()
-
-    def _release(self) -> None:
-        for sig, handler in self.before.items():
-            signal.signal(sig, handler)
-        self.before = {}
+def unmake(folder: Path, fresh: bool) -> None:
+    """Take back what a run has written before its first iteration; the folder too, if `fresh`."""
+    home = folder / checkpoint.FOLDER
+    with contextlib.suppress(OSError):
+        checkpoint.retire(home / f"{0:06d}")
+        shutil.rmtree(folder / BOARD, ignore_errors=True)
+        for file in (home / checkpoint.LATEST, folder / FILE):
+            file.unlink(missing_ok=True)
+        home.rmdir()
+        if fresh:
+            (folder / LOCK).unlink()
+            folder.rmdir()

@@ -4,11 +4,14 @@
     manifest.json                           the facts, and size and sha256 of every shard
     manifest.sha256                         seals the manifest; `sha256sum -c` reads it
 
-Reading checks every seal before it believes a byte. Nothing is pickled.
+Reading checks every seal before it believes a byte, and what the manifest says before it follows
+it. Nothing is pickled.
 """
 
 import hashlib
 import json
+import math
+import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
@@ -20,15 +23,15 @@ from torch import Tensor
 
 import swap
 from swap.files import sync_folder, write_file
+from swap.runs.reading import DamagedError, parse_json, parse_tensors, read_file, whole
+
+__all__ = ["DamagedError", "read_folder", "read_manifest", "write_folder"]
 
 FORMAT = 1
 """Of the manifest; a reader refuses what is newer than itself."""
 MANIFEST, SEAL = "manifest.json", "manifest.sha256"
+SHARD = re.compile(r"[0-9]{3,9}\.safetensors")
 MIB = 1 << 20
-
-
-class DamagedError(Exception):
-    """A file that is not what was written; the message names it."""
 
 
 def write_folder(
@@ -61,25 +64,42 @@ def read_folder(folder: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
     manifest = read_manifest(folder)
     pieces: dict[str, Tensor] = {}
     for name, facts in manifest["shards"].items():
-        data = read_file(folder / name)
-        if len(data) != facts["bytes"]:
-            raise DamagedError(f"{name} has {len(data)} bytes instead of {facts['bytes']}")
+        data = read_file(folder / name, size=facts["bytes"])
         if sha256(data) != facts["sha256"]:
             raise DamagedError(f"{name} is not what was written (its sha256 differs)")
-        pieces.update(safetensors.torch.load(data))
+        mine = parse_tensors(data, name)
+        if twice := pieces.keys() & mine.keys():
+            raise DamagedError(f"{name} holds '{min(twice)}', which another shard holds too")
+        pieces |= mine
     return unpack(pieces, manifest["split"]), manifest
 
 
 def read_manifest(folder: Path) -> dict[str, Any]:
-    """The manifest alone, checked against its seal."""
+    """The manifest alone, checked against its seal, its shards being files of that folder."""
+    if folder.is_symlink():
+        raise DamagedError(f"{folder.name} is a symbolic link, not a folder")
     text, sealed = read_file(folder / MANIFEST), read_file(folder / SEAL)
     if len(sealed) != len(seal(text)):
         raise DamagedError(f"{SEAL} is cut short or has grown")
     if sealed != seal(text):
         raise DamagedError(f"{MANIFEST} and its seal {SEAL} differ")
-    manifest: dict[str, Any] = json.loads(text)
-    if manifest["format"] > FORMAT:
-        raise DamagedError(f"{MANIFEST} is of format {manifest['format']}; upgrade swap to read it")
+    manifest = parse_json(text, MANIFEST)
+    version, shards, split = (manifest.get(key) for key in ("format", "shards", "split"))
+    if not whole(version):
+        raise DamagedError(f"{MANIFEST} has no format")
+    if version > FORMAT:
+        raise DamagedError(f"{MANIFEST} is of format {version}; upgrade swap to read it")
+    if not isinstance(shards, dict) or not isinstance(split, dict):
+        raise DamagedError(f"{MANIFEST} lists no shards")
+    for name, facts in shards.items():
+        if not SHARD.fullmatch(name):
+            raise DamagedError(f"{MANIFEST} lists '{name}', which is no name of a shard")
+        fine = isinstance(facts, dict) and whole(facts.get("bytes"))
+        if not fine or not isinstance(facts.get("sha256"), str):
+            raise DamagedError(f"{MANIFEST} does not say the size and the sha256 of {name}")
+    for name, shape in split.items():
+        if not isinstance(shape, list) or not all(map(whole, shape)):
+            raise DamagedError(f"{MANIFEST} gives '{name}' no shape")
     return manifest
 
 
@@ -112,11 +132,20 @@ def pack(
 
 
 def unpack(pieces: dict[str, Tensor], split: Mapping[str, list[int]]) -> dict[str, Tensor]:
+    """The way back; DamagedError if pieces are missing, too many, or do not add up."""
     tensors = {name: x for name, x in pieces.items() if "#" not in name}
+    left = pieces.keys() - tensors.keys()
     for name, shape in split.items():
-        count = sum(piece.startswith(f"{name}#") for piece in pieces)
-        flat = torch.cat([pieces[f"{name}#{i}"] for i in range(count)])
-        tensors[name] = flat.reshape(shape)
+        count = sum(piece.startswith(f"{name}#") for piece in left)
+        parts = [pieces.get(f"{name}#{i}") for i in range(count)]
+        whole_parts = [x for x in parts if x is not None and x.dim() == 1]
+        fine = count and len(whole_parts) == count and len({x.dtype for x in whole_parts}) == 1
+        if not fine or sum(x.numel() for x in whole_parts) != math.prod(shape) or name in tensors:
+            raise DamagedError(f"the pieces of '{name}' do not add up to {shape}")
+        tensors[name] = torch.cat(whole_parts).reshape(shape)
+        left -= {f"{name}#{i}" for i in range(count)}
+    if left:
+        raise DamagedError(f"'{min(left)}' is a piece of no tensor")
     return tensors
 
 
@@ -140,10 +169,3 @@ def sha256(data: bytes) -> str:
 
 def seal(text: bytes) -> bytes:
     return f"{sha256(text)}  {MANIFEST}\n".encode()
-
-
-def read_file(path: Path) -> bytes:
-    try:
-        return path.read_bytes()
-    except OSError as error:
-        raise DamagedError(f"{path.name} cannot be read ({error.strerror})") from None

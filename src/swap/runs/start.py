@@ -28,9 +28,13 @@ EDGE = 1e-3
 
 def config_from(model: SavedModel, preset: str | None) -> tuple[str, TrainCfg]:
     """The preset's name and config to begin with: those that are named, or the model's own. How
-    long a run takes and what it leaves behind is always the preset's."""
+    long a run takes and what it leaves behind is always the preset's, the robot the model's."""
     if preset is not None:
-        return preset, find(preset)
+        cfg, own = find(preset), model.cfg.env
+        if isinstance(cfg, ParkourCfg):
+            env = replace(cfg.env, robot=own.robot, robot_data=own.robot_data)
+            cfg = replace(cfg, env=env)
+        return preset, cfg
     return model.name, replace(model.cfg, run=find(model.name).run)
 
 
@@ -72,6 +76,8 @@ def check_fit(networks: Tensors, model: SavedModel) -> None:
             raise misfit(name, f"is {list(x.shape)} here, and not in the model")
         if kept[name].shape != x.shape:
             raise misfit(name, f"is {list(x.shape)} here, {list(kept[name].shape)} in the model")
+        if kept[name].dtype != x.dtype:
+            raise misfit(name, f"is {x.dtype} here, {kept[name].dtype} in the model")
     for name, x in kept.items():
         unused = name.startswith(STYLE) and not has(STYLE, networks)
         if name not in networks and not unused:

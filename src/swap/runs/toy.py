@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from swap.errors import UserError
 from swap.runs.presets import TrainCfg
 from swap.team import ALONE, Team
+from swap.validate import check_numbers
 
 
 @dataclass(frozen=True)
@@ -20,6 +21,7 @@ class NetCfg:
     """Non-linearity."""
 
     def __post_init__(self) -> None:
+        check_numbers(self)
         if self.width < 1:
             raise UserError(f"width={self.width} holds nothing; use 16")
 
@@ -34,6 +36,9 @@ class FitCfg:
     """Of Adam."""
     nan_at: int | None = None
     """Iteration at which a weight turns NaN."""
+
+    def __post_init__(self) -> None:
+        check_numbers(self, "fit.", at_least_1=("batch",), positive=("lr",), shares=("betas",))
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,8 @@
 """Weights to publish: tensors and a card in, one safetensors file and its JSON card out, and back.
 
-The card (config, seed, steps, figures) lies beside the weights under the same name and seals them.
+The card (config with the whole robot, seed, figures, who wrote it and when) lies beside the weights
+under the same name. It holds the sha256 of the weights and, as its last line, of itself: of what it
+says, not of its spaces. So damage to either file is told, and so is a card of other weights.
 """
 
 import contextlib
@@ -14,9 +16,17 @@ from torch import Tensor
 
 from swap.errors import UserError
 from swap.files import beside, replace_pair
+from swap.runs.origin import origin
+from swap.runs.reading import DamagedError, parse_json, parse_tensors, read_file, whole
 from swap.runs.shards import pack, plain, sha256
 
 ENDING = ".safetensors"
+FORMAT = 2
+"""Of the card; a reader refuses what is newer than itself. Cards of before have no format, seal or
+origin."""
+SEAL = "seal"
+NEW = ("format", "swap", "git", "time", SEAL)
+"""What they lack."""
 
 
 def save_weights(path: Path, tensors: Mapping[str, Tensor], card: Mapping[str, Any]) -> None:
@@ -24,38 +34,71 @@ def save_weights(path: Path, tensors: Mapping[str, Tensor], card: Mapping[str, A
     plain(card, "card")
     if path.suffix != ENDING:
         raise UserError(f"weights file '{path}' must end in {ENDING}")
+    if not tensors:
+        raise UserError(f"there are no tensors to write into '{path}'; name a trained robot")
     (shard,), _ = pack(tensors, sum(x.nbytes for x in tensors.values()) + 1)
     data = safetensors.torch.save(shard)
-    sealed = {**card, "bytes": len(data), "sha256": sha256(data)}
-    text = (json.dumps(sealed, indent=1) + "\n").encode()
+    written = {"format": FORMAT, **origin(), **card, "bytes": len(data), "sha256": sha256(data)}
+    try:
+        written[SEAL] = seal(written)
+    except ValueError:
+        raise UserError("a card holds finite numbers only; look for NaN in its figures") from None
+    text = (json.dumps(written, indent=1) + "\n").encode()
     path.parent.mkdir(parents=True, exist_ok=True)
     replace_pair(path, data, path.with_suffix(".json"), text)
 
 
 def load_weights(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
     """The tensors, on the CPU, and the card; one line if either is missing or damaged."""
-    if not path.is_file():
-        raise UserError(f"no file '{path}'; weights are NAME{ENDING} and NAME.json together")
-    data = path.read_bytes()
-    card_file = card_of(path, data)
-    if not card_file.is_file():
-        raise UserError(f"no file '{card_file}'; weights are NAME{ENDING} and NAME.json together")
-    try:
-        card: dict[str, Any] = json.loads(card_file.read_bytes())
-        expected = card["sha256"]
-    except (ValueError, KeyError, TypeError):
-        raise UserError(f"the card '{card_file}' is damaged; fetch it again") from None
-    if sha256(data) != expected:
-        raise UserError(f"'{path}' is not what its card seals (sha256 differs); fetch it again")
-    return safetensors.torch.load(data), card
-
-
-def card_of(path: Path, data: bytes) -> Path:
-    """Where the card of these weights is: in its place, or beside it, if whoever wrote the two was
-    stopped between them."""
     place = path.with_suffix(".json")
-    for file in (place, beside(place)):
-        with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
-            if json.loads(file.read_bytes())["sha256"] == sha256(data):
-                return file
-    return place
+    try:
+        return load_pair(path, place)
+    except UserError:
+        # Whoever wrote the two may have been stopped between them: then the card lies beside.
+        with contextlib.suppress(UserError):
+            return load_pair(path, beside(place))
+        raise
+
+
+def load_pair(path: Path, card_file: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
+    for file in (path, card_file):
+        if not file.exists() and not file.is_symlink():
+            raise UserError(f"no file '{file}'; weights are NAME{ENDING} and NAME.json together")
+    try:
+        card = read_card(card_file)
+    except DamagedError as fault:
+        raise UserError(f"the card '{card_file}' is damaged: {fault}; fetch it again") from None
+    try:
+        data = read_file(path, size=card["bytes"])
+        if sha256(data) != card["sha256"]:
+            raise DamagedError(f"{path.name} is not what its card seals (sha256 differs)")
+        tensors = parse_tensors(data, path.name)
+        if not tensors:
+            raise DamagedError(f"{path.name} holds no tensors")
+    except DamagedError as fault:
+        raise UserError(f"'{path}' is refused: {fault}; fetch it again") from None
+    return tensors, card
+
+
+def read_card(file: Path) -> dict[str, Any]:
+    """What a card says, checked against its seal, if it has one: those of before have none."""
+    card = parse_json(read_file(file), file.name)
+    if any(key in card for key in NEW):
+        version = card.get("format")
+        if whole(version) and version > FORMAT:
+            raise DamagedError(f"it is of format {version}; upgrade swap to read it")
+        try:
+            fine = card.get(SEAL) == seal(card)
+        except (ValueError, RecursionError):
+            fine = False
+        if not fine:
+            raise DamagedError("it is not what was written (its seal differs)")
+    if not whole(card.get("bytes")) or not isinstance(card.get("sha256"), str):
+        raise DamagedError("it does not say the size and the sha256 of its weights")
+    return card
+
+
+def seal(card: Mapping[str, Any]) -> str:
+    """The sha256 of all that a card says but this; ValueError if a number is not finite."""
+    said = {key: value for key, value in card.items() if key != SEAL}
+    return sha256(json.dumps(said, sort_keys=True, separators=(",", ":"), allow_nan=False).encode())

@@ -17,6 +17,7 @@ from swap.robots import Robot
 from swap.robots.mjcf import SOLREF_TIME
 from swap.sim.rate import SUBSTEPS
 from swap.symmetry import ROTATION, VECTOR, Rep, trivial
+from swap.validate import check_numbers
 
 Range = tuple[float, float]
 
@@ -47,6 +48,7 @@ class Ranges:
     """Largest sudden change of its angular velocity about each axis, rad/s."""
 
     def __post_init__(self) -> None:
+        check_numbers(self, "range ", not_negative=("push", "push_turn"))
         for field in fields(self):
             value = getattr(self, field.name)
             if isinstance(value, tuple) and not (len(value) == 2 and value[0] <= value[1]):

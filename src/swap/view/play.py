@@ -14,7 +14,6 @@ from swap.env import End, Trials
 from swap.errors import UserError
 from swap.evaluate.imagination import Imagination
 from swap.evaluate.trained import Trained, engine_for
-from swap.robots import load
 from swap.sim import CONTROL_DT
 from swap.view.camera import Chase, ChaseCfg
 from swap.view.panels import Panel, row
@@ -57,7 +56,7 @@ def play(
         robot.cfg.env, camera=True, random=replace(robot.cfg.env.random, push_every_s=0.0)
     )
     ends, strips = [], []
-    with Film(load(cfg.robot), path, fps=fps, look=look) as film:
+    with Film(cfg.load_robot(), path, fps=fps, look=look) as film:
         for course in courses:
             env = Trials(
                 cfg,

@@ -19,6 +19,7 @@ import torch
 from torch import Tensor
 
 from swap.errors import UserError
+from swap.validate import check_numbers
 
 STEPS = 255
 
@@ -33,6 +34,7 @@ class DepthCode:
     """a: small is finer near, large is linear."""
 
     def __post_init__(self) -> None:
+        check_numbers(self, "depth.")
         if not 0 <= self.near_m < self.far_m:
             raise UserError(
                 f"near_m={self.near_m} and far_m={self.far_m} leave no range; use 0 <= near < far"

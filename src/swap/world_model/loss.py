@@ -10,9 +10,9 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from swap.errors import UserError
 from swap.nn import Basis, Categoricals
 from swap.symmetry import Layout
+from swap.validate import check_numbers
 from swap.world_model.decoder import Reconstruction
 
 TERMS = ("depth", "prop", "body", "foot")
@@ -39,9 +39,7 @@ class LossCfg:
     """A KL below this is let be."""
 
     def __post_init__(self) -> None:
-        for name in (*TERMS, "dyn", "rep", "free_nats"):
-            if not getattr(self, name) >= 0:
-                raise UserError(f"{name}={getattr(self, name)} must not be negative; use 0 or more")
+        check_numbers(self, "loss.", not_negative=(*TERMS, "dyn", "rep", "free_nats"))
 
 
 class Loss(nn.Module):

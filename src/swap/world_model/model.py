@@ -14,6 +14,7 @@ from swap.errors import UserError
 from swap.nn import Categoricals
 from swap.nn.parts import halves
 from swap.symmetry import Field, Layout, regular
+from swap.validate import check_numbers
 from swap.world_model.batch import Sequences
 from swap.world_model.decoder import Decoder, Reconstruction
 from swap.world_model.depth import DepthCode
@@ -56,6 +57,13 @@ class WorldModelCfg:
     """Mirrored observations give mirrored latents; False is the plain twin."""
 
     def __post_init__(self) -> None:
+        check_numbers(
+            self,
+            "model.net.",
+            at_least_1=("image", "variables", "classes", "channels"),
+            shares=("unimix",),
+            filled=("channels",),
+        )
         for name in ("deter", "hidden", "prop_hidden", "decoder_hidden"):
             halves(getattr(self, name), name)
         if self.k < 1:

@@ -1,0 +1,63 @@
+"""A signal in; out, once the iteration is done, a run that ends and saves."""
+
+import contextlib
+import signal
+import threading
+import time
+from types import FrameType
+from typing import Any, Protocol
+
+from swap.signals import awaited
+
+ECHO_S = 0.2
+"""A second signal this soon is the first one again: `timeout` and other launchers send theirs to a
+process and to its group. Nobody presses Ctrl-C twice in that time."""
+
+
+class Stoppable(Protocol):
+    def stopping(self) -> None: ...
+
+
+class Deaf:
+    """Lets a first signal pass."""
+
+    def stopping(self) -> None:
+        pass
+
+
+class Interrupt:
+    """SIGINT, SIGTERM and SIGHUP ask for an end after this iteration; a second one ends at once."""
+
+    def __init__(self, board: Stoppable) -> None:
+        self.board = board
+        self.signal: int | None = None
+        """The one that came."""
+        self.came_s = 0.0
+        self.before: dict[signal.Signals, Any] = {}
+
+    @property
+    def asked(self) -> bool:
+        return self.signal is not None
+
+    def __enter__(self) -> "Interrupt":
+        if threading.current_thread() is threading.main_thread():  # Python hands signals only there
+            self.before = {sig: signal.signal(sig, self._ask) for sig in awaited()}
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._release()
+
+    def _ask(self, sig: int, frame: FrameType | None) -> None:
+        now = time.monotonic()
+        if self.signal is None:
+            self.signal, self.came_s = sig, now
+            with contextlib.suppress(OSError, ValueError):  # whoever reads that may be gone
+                self.board.stopping()
+        elif now - self.came_s > ECHO_S:
+            self._release()
+            signal.raise_signal(sig)
+
+    def _release(self) -> None:
+        for sig, handler in self.before.items():
+            signal.signal(sig, handler)
+        self.before = {}

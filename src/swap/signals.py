@@ -1,0 +1,63 @@
+"""Signals that ask a program to end in; one line and an exit code of their own out.
+
+Ctrl-C is SIGINT, `kill` and schedulers send SIGTERM, a terminal that is closed sends SIGHUP. Until
+there is anything to put in order, a program just leaves; later it unwinds, so that screens and
+files are left in order; a training run saves first (`runs/interrupt.py`).
+"""
+
+import os
+import signal
+from collections.abc import Callable
+from types import FrameType
+from typing import NoReturn
+
+from swap.streams import tell
+
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+Handler = Callable[[int, FrameType | None], object]
+
+
+class Stopped(KeyboardInterrupt):
+    """A signal has asked for the end."""
+
+    def __init__(self, sig: int) -> None:
+        super().__init__(f"signal {sig}")
+        self.signal = sig
+
+
+def exit_code(sig: int) -> int:
+    """As shells have it: 130 for SIGINT, 143 for SIGTERM, 129 for SIGHUP."""
+    return 128 + sig
+
+
+def awaited() -> list[signal.Signals]:
+    """Those that shall end this program; `nohup` has SIGHUP ignored, and so it stays."""
+    return [
+        sig for sig in SIGNALS if sig != signal.SIGHUP or signal.getsignal(sig) != signal.SIG_IGN
+    ]
+
+
+def listen(handler: Handler | signal.Handlers) -> None:
+    for sig in awaited():
+        signal.signal(sig, handler)
+
+
+def leave(sig: int, frame: FrameType | None = None) -> NoReturn:
+    """End here and now. Nothing is unwound: in the middle of an import nobody can be relied on to
+    pass an exception on."""
+    if os.environ.get("RANK", "0") == "0":  # of several processes one speaks
+        tell("swap: stopped")
+    os._exit(exit_code(sig))
+
+
+class Unwinding:
+    """The first signal is raised as `Stopped`; another one leaves at once."""
+
+    def __init__(self) -> None:
+        self.signal: int | None = None
+        """The one that came: some library may have made another error of it."""
+
+    def __call__(self, sig: int, frame: FrameType | None) -> None:
+        self.signal = sig
+        listen(leave)
+        raise Stopped(sig)

@@ -1,0 +1,88 @@
+"""Output whose reader may go away at any time: text in; on to the reader, or nowhere, out.
+
+A terminal is closed, `tee` dies of the same Ctrl-C, a disk is full: work is worth more than the
+lines it prints, so a write that fails does no harm.
+"""
+
+import contextlib
+import io
+import os
+import sys
+from collections.abc import Iterator
+from typing import Any, TextIO, cast
+
+
+class Lasting:
+    """A text stream that can be written to whatever becomes of it; otherwise the stream itself."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self.stream, self.gone = stream, False
+
+    def write(self, text: str) -> int:
+        if not self.gone:
+            try:
+                self.stream.write(text)
+            except (OSError, ValueError):  # ValueError: the stream is closed
+                self._give_up()
+        return len(text)
+
+    def writelines(self, lines: Any) -> None:
+        for line in lines:
+            self.write(line)
+
+    def flush(self) -> None:
+        if not self.gone:
+            try:
+                self.stream.flush()
+            except (OSError, ValueError):
+                self._give_up()
+
+    def _give_up(self) -> None:
+        """What the stream still holds goes nowhere; else Python would try again when it ends."""
+        self.gone = True
+        with contextlib.suppress(OSError, ValueError):
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(nowhere, self.stream.fileno())
+            os.close(nowhere)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.stream, name)
+
+
+def prepare_streams() -> None:
+    """Streams that are closed lead nowhere; letters that stdout has not become question marks; and
+    a complaint that cannot be told does not hide the exit code."""
+    # The next file to be opened would take the number of a closed stream, and get what is printed.
+    while (handle := os.open(os.devnull, os.O_RDWR)) <= 2:
+        os.set_inheritable(handle, True)
+    os.close(handle)
+    if sys.stdout is None:
+        sys.stdout = open(1, "w", closefd=False)  # noqa: SIM115 (for as long as we run)
+    if sys.stderr is None:
+        sys.stderr = open(2, "w", closefd=False)  # noqa: SIM115
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")
+    sys.stderr = lasting(sys.stderr)
+
+
+def lasting(stream: TextIO) -> TextIO:
+    """The stream, made to last; once is enough."""
+    return stream if isinstance(stream, Lasting) else cast(TextIO, Lasting(stream))
+
+
+@contextlib.contextmanager
+def lasting_output() -> Iterator[None]:
+    """Stdout and stderr may go away while this lasts, and nobody will notice."""
+    out, err = sys.stdout, sys.stderr
+    with contextlib.redirect_stdout(lasting(out)), contextlib.redirect_stderr(lasting(err)):
+        try:
+            yield
+        finally:
+            sys.stdout.flush()
+            sys.stderr.flush()
+
+
+def tell(line: str) -> None:
+    """One line on stderr, from a signal handler too, where print is not safe."""
+    with contextlib.suppress(OSError):
+        os.write(2, f"{line}\n".encode())

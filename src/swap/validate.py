@@ -1,0 +1,71 @@
+"""The numbers of a config or of a command's options in; nothing out, or one line for what is wrong.
+
+Called by `__post_init__` of every config: whatever is not finite is refused, and so is a negative
+count, without anyone having to think of it; what else a number must be is said field by field.
+"""
+
+import dataclasses
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+from swap.errors import UserError
+
+Names = Sequence[str]
+OPTION = "--"
+"""Where a field is an option of a command."""
+
+
+def check_numbers(
+    cfg: Any,
+    where: str = "",
+    *,
+    positive: Names = (),
+    not_negative: Names = (),
+    at_least_1: Names = (),
+    shares: Names = (),
+    filled: Names = (),
+    signed: Names = (),
+) -> None:
+    """Every number in the fields of a dataclass, inside tuples too; None passes.
+
+    `where` goes before a field's name: `ppo.`, or `--` for an option. `filled` tuples must not be
+    empty. Integers are counts, 0 or more, unless they are `signed`. Nested configs have checked
+    themselves.
+    """
+    for field in dataclasses.fields(cfg):
+        for x in _numbers(getattr(cfg, field.name)):
+            if not math.isfinite(x):
+                raise _refused(cfg, where, field.name, "give a finite number")
+            if isinstance(x, int) and x < 0 and field.name not in signed:
+                raise _refused(cfg, where, field.name, "use 0 or more")
+    rules: tuple[tuple[Names, Callable[[float], bool], str], ...] = (
+        (positive, lambda x: x > 0, "use more than 0"),
+        (not_negative, lambda x: x >= 0, "use 0 or more"),
+        (at_least_1, lambda x: x >= 1, "use 1 or more"),
+        (shares, lambda x: 0 <= x <= 1, "it is a share, use 0 to 1"),
+    )
+    for names, fine, says in rules:
+        for name in names:
+            if not all(map(fine, _numbers(getattr(cfg, name)))):
+                raise _refused(cfg, where, name, says)
+    for name in filled:
+        if not getattr(cfg, name):
+            raise _refused(cfg, where, name, "give at least one")
+
+
+def _numbers(value: Any) -> Iterator[float]:
+    """Those in a value, however deep in tuples and lists; True is none."""
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        yield value
+    elif isinstance(value, Iterable) and not isinstance(value, str | bytes):
+        for item in value:
+            yield from _numbers(item)
+
+
+def _refused(cfg: Any, where: str, name: str, says: str) -> UserError:
+    value = getattr(cfg, name)
+    if where == OPTION:
+        told = " ".join(map(str, value)) if isinstance(value, tuple) else value
+        return UserError(f"--{name.replace('_', '-')} {told}; {says}")
+    return UserError(f"{where}{name}={value}; {says}")

@@ -1,0 +1,159 @@
+"""Signals and lost readers: no work is lost, and the exit code says what happened."""
+
+import os
+import pty
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from script import told_by
+from swap.cli import main as cli
+from swap.runs import load, read_metrics
+
+CODES = {signal.SIGINT: 130, signal.SIGTERM: 143, signal.SIGHUP: 129}
+TOY = ("train", "--preset", "_toy", "--device", "cpu", "--no-tensorboard")
+TRIES = 48
+
+
+def command(*words: object) -> list[str]:
+    return [sys.executable, "-m", "swap", *map(str, words)]
+
+
+def wait_for(run: Path, iterations: int = 3) -> None:
+    for _ in range(1200):
+        file = run / "metrics.jsonl"
+        if file.exists() and file.read_bytes().count(b"\n") >= iterations:
+            return
+        time.sleep(0.05)
+    raise AssertionError("the run does not get on")
+
+
+def assert_saved(run: Path) -> None:
+    """All that was done, and the run goes on."""
+    assert load(run).iteration == len(read_metrics(run)) >= 3
+    assert cli.dispatch(["train", "--resume", str(run), "--iterations", "1"]) == 0
+
+
+def test_a_reader_that_dies_first_costs_nothing(tmp_path):
+    """`swap train 2>&1 | tee log`: Ctrl-C ends tee too, and the run's last words find no reader."""
+    seen, _ = told_by("lost_reader.py", tmp_path, str(TRIES))
+    assert len(seen) == TRIES
+    for sig, code, saved, done in seen:
+        assert code == CODES[sig]
+        assert saved == done >= 1
+
+
+def test_ctrl_c_at_a_real_pipe_into_tee(tmp_path):
+    run, log = tmp_path / "run", tmp_path / "log"
+    line = f'{" ".join(command(*TOY, "--out", run))} 2>&1 | tee {log}; echo "${{PIPESTATUS[0]}}"'
+    shell = subprocess.Popen(
+        ["bash", "-c", f"trap : INT; {line}"],
+        stdout=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    wait_for(run)
+    os.killpg(shell.pid, signal.SIGINT)  # as a terminal does: to everyone in front
+    out, _ = shell.communicate(timeout=60)
+    assert out.splitlines()[-1] == "130"
+    assert_saved(run)
+
+
+def test_a_terminal_that_is_closed_costs_nothing(tmp_path):
+    """The live board writes to it four times a second; the kernel sends SIGHUP."""
+    run = tmp_path / "run"
+    ours, theirs = pty.openpty()
+    take_terminal = "import fcntl, os, sys, termios; fcntl.ioctl(0, termios.TIOCSCTTY, 0); "
+    take_terminal += "os.execv(sys.argv[1], sys.argv[1:])"
+    child = subprocess.Popen(
+        [sys.executable, "-c", take_terminal, *command(*TOY, "--out", run)],
+        stdin=theirs,
+        stdout=theirs,
+        stderr=theirs,
+        env={**os.environ, "TERM": "xterm"},
+        start_new_session=True,
+    )
+    os.close(theirs)
+    wait_for(run)
+    os.close(ours)
+    assert child.wait(timeout=60) == 129
+    assert_saved(run)
+
+
+def test_under_nohup_a_closed_terminal_is_no_reason_to_stop(tmp_path):
+    run = tmp_path / "run"
+    child = subprocess.Popen(["nohup", *command(*TOY, "--out", run)], stdout=subprocess.DEVNULL)
+    wait_for(run)
+    child.send_signal(signal.SIGHUP)
+    wait_for(run, 30)
+    child.send_signal(signal.SIGTERM)
+    assert child.wait(timeout=60) == 143
+    assert_saved(run)
+
+
+def test_timeout_sends_its_signal_twice_and_the_run_saves(tmp_path):
+    run = tmp_path / "run"
+    words = ["timeout", "--preserve-status", "10", *command(*TOY, "--out", run)]
+    assert subprocess.run(words, capture_output=True, check=False).returncode == 143
+    assert_saved(run)
+
+
+def early(event: str, word: str, sig: int, *words: object) -> subprocess.CompletedProcess[str]:
+    script = Path(__file__).parent.parent / "early.py"
+    return subprocess.run(
+        [sys.executable, script, event, word, str(int(sig)), *map(str, words)],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+
+
+TINY = ("train", "--preset", "tiny", "--device", "cpu", "--worlds", 8, "--iterations", 1)
+MOMENTS = [
+    ("open", "cli/__pycache__/train", signal.SIGINT),
+    ("import", "torch", signal.SIGTERM),
+    ("import", "numpy.linalg", signal.SIGINT),
+    ("import", "mujoco", signal.SIGHUP),
+    ("open", "apollo", signal.SIGINT),
+    ("os.mkdir", "run", signal.SIGINT),
+    ("open", "run.lock", signal.SIGTERM),
+    ("open", ".saving-000000", signal.SIGINT),
+    ("os.rename", ".saving-000000", signal.SIGHUP),
+    ("import", "torch.utils.tensorboard", signal.SIGINT),
+]
+
+
+@pytest.mark.parametrize(("event", "word", "sig"), MOMENTS)
+def test_a_signal_before_the_first_iteration_is_one_line_and_blocks_nothing(
+    event, word, sig, tmp_path
+):
+    run = tmp_path / "run"
+    done = early(event, word, sig, *TINY, "--out", run)
+    assert done.returncode == CODES[sig], done.stderr
+    told = [line for line in done.stderr.splitlines() if not line.startswith("stopping after")]
+    assert told == ["swap: stopped"]
+    assert not run.exists()
+
+
+@pytest.mark.parametrize(
+    ("event", "word", "sig"),
+    [
+        ("open", "cli/__pycache__/eval", signal.SIGINT),
+        ("import", "torch", signal.SIGINT),
+        ("import", "swap.evaluate", signal.SIGTERM),
+        ("open", "swap.safetensors", signal.SIGHUP),
+        ("import", "mujoco", signal.SIGINT),
+    ],
+)
+def test_an_evaluation_that_is_stopped_is_one_line(event, word, sig, tmp_path):
+    out = tmp_path / "eval.json"
+    words = ("eval", "swap", "--family", "flat", "--points", 1, "--trials", 2, "--device", "cpu")
+    done = early(event, word, sig, *words, "--json", out)
+    assert done.returncode == CODES[sig], done.stderr
+    assert done.stderr == "swap: stopped\n"
+    assert not out.exists()

@@ -1,0 +1,109 @@
+"""Who is to blame: tiny runs of the real trainee in which one thing is spoiled."""
+
+import dataclasses
+import re
+
+import pytest
+import torch
+
+from nursery import SMALL
+from swap.cli import main as cli
+from swap.learn.amp import AMP
+from swap.learn.model import ModelLearner
+from swap.learn.ppo import PPO
+from swap.runs import Outcome, RunCfg, load, train
+from swap.runs.guard import _stage
+from tiny_swap import CFG
+from toy_run import Silent
+
+RUN = RunCfg(iterations=12, tensorboard=False)
+
+
+def spoiled(tmp_path, cfg=SMALL, prepare=lambda trainee: None) -> tuple[Outcome, list[str]]:
+    trainee, board = cfg.build("cpu"), Silent()
+    prepare(trainee)
+    return train(trainee, tmp_path / "run", RUN, board=board), board.lines
+
+
+def test_an_infinite_loss_is_named_and_stops_the_run(tmp_path, monkeypatch):
+    total = PPO._total
+    monkeypatch.setattr(PPO, "_total", lambda self, losses: total(self, losses) * torch.inf)
+    outcome, _ = spoiled(tmp_path)
+    assert outcome.iteration == 3
+    steps = SMALL.ppo.epochs * SMALL.ppo.minibatches
+    assert outcome.fault.startswith(
+        f"stopped at iteration 3: PPO skips {steps} of {steps} gradient steps: "
+        f"guard/loss counts {steps}, "
+    )
+    assert load(tmp_path / "run").iteration == 3  # its state is sound: nothing was learned
+
+
+def test_a_loss_that_is_infinite_now_and_then_stops_nothing(tmp_path, monkeypatch):
+    total, calls = PPO._total, []
+
+    def sometimes(self, losses):
+        calls.append(0)
+        return total(self, losses) * (1.0 if len(calls) % 3 else torch.inf)
+
+    monkeypatch.setattr(PPO, "_total", sometimes)
+    outcome, lines = spoiled(tmp_path)
+    assert outcome.iteration == RUN.iterations
+    assert [line for line in lines if "guard/skipped_updates counts 1" in line]
+
+
+@pytest.mark.parametrize(
+    ("learner", "find", "says"),
+    [
+        (ModelLearner, "model", "the world model skips"),
+        (AMP, "amp", "AMP skips"),
+    ],
+)
+def test_every_learner_is_watched_by_itself(tmp_path, monkeypatch, learner, find, says):
+    whole = learner._find
+
+    def infinite(self):
+        found = whole(self)
+        return found._replace(figures={**found.figures, "loss": found.figures["loss"] * torch.inf})
+
+    monkeypatch.setattr(learner, "_find", infinite)
+    outcome, _ = spoiled(tmp_path, CFG)
+    assert says in outcome.fault
+    assert f"guard/{find}_loss counts" in outcome.fault
+
+
+@pytest.mark.parametrize("part", ["actor", "critic"])
+def test_a_nan_in_a_weight_is_named(tmp_path, part):
+    def plant(trainee) -> None:
+        net = getattr(trainee.policy, part)
+        with torch.no_grad():
+            next(p for p in net.parameters() if p.ndim > 1).view(-1)[0] = torch.nan
+
+    outcome, _ = spoiled(tmp_path, prepare=plant)
+    assert outcome.iteration == 3
+    assert re.search(rf"weights policy/{part}\.\S+ are not finite", outcome.fault)
+
+
+def test_a_reward_beyond_all_bounds_is_called_one(tmp_path):
+    rewards = dataclasses.replace(SMALL.env.rewards, weights=(("ang_vel_tracking", 1e38),))
+    cfg = dataclasses.replace(SMALL, env=dataclasses.replace(SMALL.env, rewards=rewards))
+    outcome, lines = spoiled(tmp_path, cfg)
+    assert lines[0].startswith("iteration 1: guard/reward counts ")
+    assert re.search(
+        r"stopped at iteration \d: \d+ faults in \d+ steps: guard/reward", outcome.fault
+    )
+    assert "explained_variance" not in " ".join([*lines, outcome.fault])
+
+
+def test_on_the_command_line(tmp_path, capsys):
+    words = ("train", "--preset", "tiny", "--device", "cpu", "--worlds", "16", "--no-tensorboard")
+    weights = ("--env.rewards.weights", "headway", "1e38", "--iterations", "2")
+    cli.dispatch([*words, *weights, "--out", str(tmp_path / "run")])
+    assert "iteration 1: guard/reward counts " in capsys.readouterr().out
+
+
+def test_what_is_computed_first_is_blamed_first():
+    order = [
+        *("guard/obs.history", "guard/action", "guard/diverged", "rollout/reward", "guard/value"),
+        *("guard/advantage", "rollout/explained_variance", "guard/value_loss", "guard/grad_norm"),
+    ]
+    assert sorted(order, key=_stage, reverse=True)[::-1] == order
