@@ -9,7 +9,7 @@ from swap.cli.train import parse
 from swap.errors import UserError
 from swap.evaluate.trained import trained
 from swap.runs import models
-from swap.runs.models import find_model
+from swap.runs.models import find_model, read_model
 
 ROOT = Path(__file__).parents[2]
 
@@ -78,8 +78,7 @@ def test_the_models_of_this_project_have_names_everywhere(tmp_path, monkeypatch)
         ("out/frst", "no run or model.*did you mean out/first\\?"),
         ("out/first/metrics.jsonl", "is no model; .*did you mean out/first\\?"),
         ("out/empty", "no checkpoint in 'out/empty'; name the folder of a run$"),
-        ("nothing.safetensors", "'nothing.safetensors' is empty; "),
-        ("folder.safetensors", "'folder.safetensors' is a folder without a run"),
+        ("folder.safetensors", "folder.safetensors is a folder, not a plain file, and holds no "),
         ("", "no checkpoint in '.'; "),
     ],
 )
@@ -89,7 +88,14 @@ def test_a_wrong_path_is_one_line_with_what_is_there(wrong, told, places):
     for folder in ("out/first/checkpoints", "out/empty", "folder.safetensors"):
         Path(folder).mkdir(parents=True)
     Path("out/first/metrics.jsonl").touch()
-    Path("nothing.safetensors").touch()
     with pytest.raises(UserError, match=told) as error:
         find_model(Path(wrong))
     assert "\n" not in str(error.value)
+
+
+def test_a_file_that_is_empty_is_told(tmp_path):
+    file = tmp_path / "nothing.safetensors"
+    file.touch()
+    file.with_suffix(".json").write_bytes((ROOT / "models" / "teacher.json").read_bytes())
+    with pytest.raises(UserError, match=r"nothing\.safetensors has 0 bytes instead of [0-9]+"):
+        read_model(file)

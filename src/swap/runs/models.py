@@ -4,6 +4,7 @@ A kept file names its tensors as a checkpoint does: networks, and optimisers if 
 The curriculum is in it as `curriculum/FAMILY`: the frontiers of all worlds of that family, sorted.
 """
 
+import os
 import sysconfig
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -59,17 +60,19 @@ def model_folders() -> tuple[Path, ...]:
 def find_model(path: Path) -> Path:
     """The same path, if a run or a kept file is there; a bare name of nothing that is here is that
     of a kept model. What is neither is told in one line, with what may have been meant."""
-    if (path / FOLDER).is_dir() or is_checkpoint(path) or (path.is_file() and is_kept(path)):
+    if holds_run(path) or (path.is_file() and path.suffix == ENDING):
         return path
     if len(path.parts) == 1:
         name = f"{path.name.removesuffix(ENDING)}{ENDING}"
         for folder in model_folders():
             if (folder / name).is_file():
                 return folder / name
+    if path.suffix == ENDING and os.path.lexists(path) and not path.is_dir():
+        return path  # a pipe, a link to nothing: whoever reads it says so
     if path.is_file():
         wrong = f"'{path}' is no model; a file of swap keep ends in {ENDING}"
     elif path.is_dir() and path.suffix == ENDING:
-        wrong = f"'{path}' is a folder without a run; a file of swap keep is one file"
+        wrong = f"{path.name} is a folder, not a plain file, and holds no run"
     elif path.is_dir():
         wrong = f"no checkpoint in '{path}'; name the folder of a run"
     else:
@@ -80,10 +83,8 @@ def find_model(path: Path) -> Path:
     raise UserError(f"{wrong}; did you mean {' or '.join(map(str, meant))}?" if meant else wrong)
 
 
-def is_kept(path: Path) -> bool:
-    if path.suffix == ENDING and not path.stat().st_size:
-        raise UserError(f"'{path}' is empty; fetch it again, or keep it anew")
-    return path.suffix == ENDING
+def holds_run(path: Path) -> bool:
+    return (path / FOLDER).is_dir() or is_checkpoint(path)
 
 
 def known_models() -> list[str]:
@@ -109,7 +110,7 @@ def nearby(path: Path) -> list[Path]:
 def read_model(path: Path, say: Say = print) -> SavedModel:
     """From the folder of a run, its newest sound checkpoint; from a kept file; or by its name."""
     path = find_model(path)
-    if path.is_file():
+    if not holds_run(path):
         tensors, card = load_weights(path)
         model = model_of(path, card, card.get("iteration"), tensors)
         check(model, path)
