@@ -45,7 +45,7 @@ demo: $(READY)  ## the mirror table, the exactness report, and both robots measu
 	@mkdir -p out
 	@$(BIN)/swap play $(TEACHER) --family box --size 1.5 --out out/demo-box.mp4
 	@$(BIN)/swap play $(TEACHER) --family gap --size 2.1 --out out/demo-gap.mp4
-	@$(BIN)/swap play $(SEES) --family box --size 0.8 --imagine --out out/demo-sees.mp4
+	@$(BIN)/swap play $(SEES) --family box --size 1.2 --imagine --out out/demo-sees.mp4
 
 train: $(READY)  ## train what suits this machine (as long as it needs, or MINUTES=m), measure it and film it
 	@$(BIN)/swap train --preset auto $(if $(MINUTES),--minutes $(MINUTES)) --out $(RUN)

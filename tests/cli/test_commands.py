@@ -129,8 +129,11 @@ def test_bench_model_counts_and_times_both_arms(tmp_path):
 
 
 def test_one_line_from_any_box():
-    box = "╭─ Title ──╮\n│ bad thing │\n│ ───────── │\n│ For full helptext, see x │\n╰──╯\n"
+    rule = 9 * "─"
+    box = f"╭─ Title {rule}╮\n│ bad thing │\n│ {rule} │\n│ For full helptext, see x │\n╰{rule}╯\n"
     assert cli.one_line(box, "swap x") == "bad thing (see swap x --help)"
+    plain = " Title \n ------- \n  bad\n  thing  \n ------- \n For full helptext, see x\n"
+    assert cli.one_line(plain, "swap x") == "bad thing (see swap x --help)"
     assert cli.one_line("", "swap x") == "cannot read these options (see swap x --help)"
 
 

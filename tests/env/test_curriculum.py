@@ -111,8 +111,8 @@ def test_beyond_the_range_each_family_goes_as_far_as_it_can_be_built():
     names = ["flat", "box", "gap", "stairs"]
     cfg = EnvCfg(families=tuple((name, 1.0) for name in names), levels=3, hardest=1.2)
     bank = build(names, cfg.levels, 1, False, seed=0, hardest=cfg.hardest)
-    assert bank.sizes[:, -1].tolist() == pytest.approx([0.0, 2.2, 0.2 + 1.2 * 2.8, 0.23])
-    assert bank.sizes[:, 0].tolist() == pytest.approx([0.0, 0.05, 0.2, 0.05])
+    assert bank.sizes[:, -1].tolist() == pytest.approx([0.0, 2.2, 0.05 + 1.2 * 2.95, 0.23])
+    assert bank.sizes[:, 0].tolist() == pytest.approx([0.0, 0.05, 0.05, 0.05])
     assert bank.sizes[3].tolist() == pytest.approx([0.05, 0.14, 0.23])
     env = ParkourEnv(cfg, 4)
     assert env.engine._bank.n == 12 * cfg.variants

@@ -9,7 +9,7 @@ import pytest
 from swap.errors import UserError
 from swap.motions import GAITS, Clip, Command, Motion, clips, find
 from swap.motions.effort import SPEED_SHARE, room_rad, speed_share, torque_share, within
-from swap.robots import load
+from swap.robots import from_user, load
 from swap.robots.kinematics import LegPoints
 from swap.robots.mjcf import build_spec
 from swap.sim import CONTROL_DT
@@ -164,7 +164,7 @@ def test_a_robot_file_and_other_leg_orders_work(tmp_path):
     )
     file = tmp_path / "dog.py"
     file.write_text(text)
-    robot = load(str(file))
+    robot = from_user(str(file))
     trot = next(c for c in clips(robot, ["trot"]) if c.command.forward_mps > 1)
     assert [leg.name for leg in robot.legs] == ["RR", "FL", "RL", "FR"]
     assert (trot.stands[:, 0] == trot.stands[:, 1]).all()

@@ -175,9 +175,10 @@ def parse(
 
 
 def one_line(box: str, prog: str) -> str:
-    """The parser's boxed message as one line: frame, repeated help and title left out."""
-    body = [line.strip("│ ").strip() for line in box.splitlines() if line.startswith("│")]
-    sections = re.split(r"─{5,}", " ".join(line for line in body if line))
-    told = [part.strip() for part in sections if part.strip() and "helptext" not in part]
-    told = [re.sub(r"^Error parsing \w+: ", "", part) for part in told]  # a config's own complaint
+    """The parser's boxed message as one line: frame, repeated help and title left out. Where output
+    cannot show box characters, the frame is made of dashes."""
+    lines = "\n".join(line.strip("│| ") for line in box.splitlines())
+    _, *sections = re.split(r"^.*[─-]{5,}.*$", lines, flags=re.MULTILINE)  # the title comes first
+    told = [" ".join(part.split()) for part in sections if "helptext" not in part]
+    told = [re.sub(r"^Error parsing \w+: ", "", part) for part in told if part]
     return f"{'; '.join(told) or 'cannot read these options'} (see {prog} --help)"

@@ -82,7 +82,7 @@ register(
         # same speed, from near the obstacle, which never gets very large, and the networks read no
         # more of the ground than what is under the robot.
         env=EnvCfg(
-            families=(("flat", 0.05), ("box", 0.58), ("gap", 0.37)),
+            families=(("flat", 0.05), ("box", 0.5), ("gap", 0.45)),
             levels=10,
             hardest=0.2,
             commands=CommandCfg(forward_low_mps=0.8, forward_high_mps=(1.6, 1.6), free_share=0.0),
@@ -102,6 +102,6 @@ register(
             init_std=0.4,
             max_std=0.45,
         ),
-        ppo=PPOCfg(steps=32, epochs=3, entropy=0.001, calm_std=0.15, calm=(0.5, 0.65)),
+        ppo=PPOCfg(steps=32, epochs=5, entropy=0.001, calm_std=0.15, calm=(0.5, 0.65)),
     ),
 )
