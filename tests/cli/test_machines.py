@@ -191,6 +191,32 @@ def test_worlds_that_do_not_fit_are_refused_before_anything_is_built(monkeypatch
     assert needed_mib(6000, "gpu") / 1024 == pytest.approx(1.5, rel=0.05)
 
 
+@pytest.mark.parametrize("size", [10**12, 2**63, 10**400])
+@pytest.mark.parametrize(
+    "option",
+    [
+        *("model --ticks", "model --batch", "model --worlds", "nn --batch", "nn --images"),
+        *("sim --slots", "sim --worlds", "train --worlds"),
+    ],
+)
+def test_sizes_of_a_bench_that_nothing_can_hold_are_refused(option, size):
+    subject, flag = option.split()
+    with pytest.raises(UserError, match=r"use (1 to|at most) [0-9]+") as error:
+        cli.dispatch(["bench", subject, "--device", "cpu", flag, str(size)])
+    assert "\n" not in str(error.value)
+    assert flag in str(error.value)
+
+
+@pytest.mark.parametrize("line", ["mirror", "robots", "--help", "train --help"])
+def test_a_reader_that_has_seen_enough_is_no_failure(line):
+    reader, writer = os.pipe()
+    os.close(reader)  # it is gone before the first word: no race
+    with os.fdopen(writer, "wb") as out:
+        words = [sys.executable, "-m", "swap", *line.split()]
+        done = subprocess.run(words, stdout=out, stderr=subprocess.PIPE, check=False, timeout=60)
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
 def test_a_container_has_what_it_is_given(tmp_path, monkeypatch):
     monkeypatch.setattr(memory, "CGROUP", tmp_path / "memory.max")
     machine = memory.machine_mib("cpu")  # there is no such file

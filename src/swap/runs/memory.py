@@ -41,11 +41,16 @@ def machine_mib(device: str) -> float:
 def check_memory(worlds: int, device: str, *, sees: bool = False, option: str = "--worlds") -> str:
     """`memory: about 0.4 of 15.6 GiB for 1,000 worlds`; UserError if that is more than there is."""
     engine = "gpu" if device.startswith("cuda") else "cpu"
-    need, have = needed_mib(worlds, engine, sees=sees), machine_mib(device)
+    gib, have = check_room(worlds, needed_mib(1, engine, sees=sees), device, option)
+    return f"memory: about {gib:,.1f} of {have:,.1f} GiB for {worlds:,} worlds"
+
+
+def check_room(count: int, mib_each: float, device: str, option: str) -> tuple[float, float]:
+    """GiB that so many things take, and that there are; UserError if the former is more."""
+    need, have = count * mib_each / 1024, machine_mib(device) / 1024
     if need > have:
-        most = int(have / needed_mib(1, engine, sees=sees))
         raise UserError(
-            f"{option} {worlds} needs about {need / 1024:,.1f} GiB, {device} has "
-            f"{have / 1024:,.1f}; use at most {most}"
+            f"{option} {count} needs about {need:,.1f} GiB, {device} has {have:,.1f}; "
+            f"use at most {int(1024 * have / mib_each)}"
         )
-    return f"memory: about {need / 1024:,.1f} of {have / 1024:,.1f} GiB for {worlds:,} worlds"
+    return need, have
