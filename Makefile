@@ -6,8 +6,9 @@ JOBS ?= 2
 TEACHER := models/teacher.safetensors
 SEES := models/swap.safetensors
 RUN ?= out/train/first
+SOAK ?= --kills 200 --flips 1000 --options 500 --minutes 30
 
-.PHONY: help setup test lint pytest demo train test-oracles bench-oracles clean
+.PHONY: help setup test lint pytest soak demo train test-oracles bench-oracles clean
 
 help:  ## show the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
@@ -32,6 +33,10 @@ lint: $(READY)
 
 pytest: $(READY)
 	@$(BIN)/python -m pytest -n $(JOBS) -m "not oracle"
+
+# Python warns of forks beside threads; the forks have nothing for them to do.
+soak: $(READY)  ## kills, byte flips, random options, memory; sizes by SOAK="--kills 200 --flips 1000 ..."
+	@PYTHONPATH=tests $(BIN)/python -W ignore::DeprecationWarning -m soak $(SOAK)
 
 demo: $(READY)  ## the mirror table, the exactness report, and both robots measured or filmed
 	@$(BIN)/swap mirror

@@ -5,6 +5,7 @@ lines it prints, so a write that fails does no harm.
 """
 
 import contextlib
+import io
 import os
 import sys
 from collections.abc import Iterator
@@ -46,6 +47,22 @@ class Lasting:
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.stream, name)
+
+
+def prepare_streams() -> None:
+    """Streams that are closed lead nowhere; letters that stdout has not become question marks; and
+    a complaint that cannot be told does not hide the exit code."""
+    # The next file to be opened would take the number of a closed stream, and get what is printed.
+    while (handle := os.open(os.devnull, os.O_RDWR)) <= 2:
+        os.set_inheritable(handle, True)
+    os.close(handle)
+    if sys.stdout is None:
+        sys.stdout = open(1, "w", closefd=False)  # noqa: SIM115 (for as long as we run)
+    if sys.stderr is None:
+        sys.stderr = open(2, "w", closefd=False)  # noqa: SIM115
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")
+    sys.stderr = lasting(sys.stderr)
 
 
 def lasting(stream: TextIO) -> TextIO:

@@ -12,6 +12,8 @@ from typing import Any
 from swap.errors import UserError
 
 Names = Sequence[str]
+MOST = 2**63 - 1
+"""The largest integer that fits into 64 bits."""
 OPTION = "--"
 """Where a field is an option of a command."""
 
@@ -35,6 +37,8 @@ def check_numbers(
     """
     for field in dataclasses.fields(cfg):
         for x in _numbers(getattr(cfg, field.name)):
+            if isinstance(x, int) and abs(x) > MOST:  # no library could take it
+                raise _refused(cfg, where, field.name, f"use at most {MOST}")
             if not math.isfinite(x):
                 raise _refused(cfg, where, field.name, "give a finite number")
             if isinstance(x, int) and x < 0 and field.name not in signed:

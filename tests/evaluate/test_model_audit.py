@@ -139,7 +139,7 @@ def test_mistakes_are_one_line(tiny):
     for words, says in (
         (["--steps", "1"], "--steps 1 shows no motion; use 2 or more"),
         (["--family", "bxo"], "did you mean 'box'"),
-        (["no/such/run"], "no checkpoint in 'no/such/run'"),
+        (["no/such/run"], "no run or model 'no/such/run'"),
     ):
         with pytest.raises(ValueError, match=says):
             cli.dispatch(["check", "model", *words])

@@ -9,7 +9,16 @@ import pytest
 import torch
 
 from swap.errors import UserError
-from swap.runs import Checkpoint, SaveError, load, load_weights, save, save_weights
+from swap.files import beside
+from swap.runs import (
+    Checkpoint,
+    SaveError,
+    checkpoint,
+    load,
+    load_weights,
+    save,
+    save_weights,
+)
 from swap.runs.checkpoint import numbered
 from swap.runs.shards import DamagedError, pack, read_folder, unpack, write_folder
 
@@ -148,6 +157,7 @@ def test_a_full_disk_at_any_moment_is_told_and_leaves_the_one_before(tmp_path, d
     failed = 0
     for n in range(200):
         run = tmp_path / str(n)
+        run.mkdir()
         put(run, 1, keep=1)
         disk.arm(n, OSError(errno.ENOSPC, "No space left on device"))
         try:
@@ -169,6 +179,53 @@ def test_a_full_disk_at_any_moment_is_told_and_leaves_the_one_before(tmp_path, d
     assert failed > 10
 
 
+def test_on_a_small_disk_old_ones_go_first_but_never_the_last_good_one(tmp_path, monkeypatch):
+    """A disk with room for so many checkpoints of the run, and not one more."""
+    true_write = checkpoint.write_folder
+    room = 2
+
+    def write_folder(folder, *rest):
+        if len(numbered(folder.parent)) >= room:
+            (folder / "000.safetensors").write_bytes(b"half")
+            raise OSError(errno.ENOSPC, "No space left on device")
+        true_write(folder, *rest)
+
+    monkeypatch.setattr(checkpoint, "write_folder", write_folder)
+    home = tmp_path / "checkpoints"
+    for i in range(1, 6):
+        put(tmp_path, i, keep=2)
+        assert sorted(numbered(home)) == ([i - 1, i] if i > 1 else [1])
+    # The newest is damaged: the one before it is the last good one, and stays.
+    (home / "000005" / "000.safetensors").write_bytes(b"")
+    with pytest.raises(SaveError, match=r"000006 is NOT saved \(No space left on device\)"):
+        put(tmp_path, 6, keep=2)
+    assert good(load(tmp_path, lambda line: None)) == 4
+    room = 1
+    with pytest.raises(SaveError, match="000007 is NOT saved"):
+        put(tmp_path, 7, keep=1)
+    assert good(load(tmp_path, lambda line: None)) == 4
+    assert not list(home.glob(".saving-*"))
+
+
+def test_a_milestone_outlives_a_run_that_went_on_from_before_it(tmp_path):
+    put(tmp_path, 1)
+    put(tmp_path, 5, milestone=True)
+    put(tmp_path, 6)
+    for i in (2, 3):
+        put(tmp_path, i, keep=1)
+    assert sorted(numbered(tmp_path / "checkpoints")) == [3, 5]
+    assert good(load(tmp_path)) == 3
+    for i in (5, 7, 9):  # and when the run comes by again, that one is kept for good
+        put(tmp_path, i, keep=1)
+    assert sorted(numbered(tmp_path / "checkpoints")) == [5, 9]
+
+
+def test_no_checkpoint_is_written_where_there_is_no_run(tmp_path):
+    with pytest.raises(SaveError, match=r"NOT saved \(No such file or directory\)"):
+        put(tmp_path / "gone", 1)
+    assert list(tmp_path.iterdir()) == []
+
+
 class Killed(BaseException):
     pass
 
@@ -177,6 +234,7 @@ def test_a_crash_at_any_moment_leaves_a_whole_latest(tmp_path, disk):
     found = set()
     for n in range(200):
         run = tmp_path / str(n)
+        run.mkdir()
         put(run, 1, keep=1)
         disk.arm(n, Killed(), dead=True)
         with contextlib.suppress(Killed):
@@ -224,4 +282,62 @@ def test_weights_travel_with_their_card(tmp_path):
         load_weights(path)
     path.with_suffix(".json").unlink()
     with pytest.raises(UserError, match=r"no file .*teacher.json"):
+        load_weights(path)
+
+
+def test_a_model_that_is_kept_anew_is_the_old_or_the_new_one_at_any_moment(tmp_path, disk):
+    """Killed at the n-th thing that is done to the disk; the card always belongs to the weights."""
+    found = []
+    for n in range(100):
+        path = tmp_path / str(n) / "robot.safetensors"
+        save_weights(path, state(1), {"of": 1})
+        disk.arm(n, Killed(), dead=True)
+        with contextlib.suppress(Killed):
+            save_weights(path, state(2), {"of": 2})
+        came = disk.calm()
+        tensors, card = load_weights(path)
+        assert same(tensors, state(card["of"]))
+        found.append(card["of"])
+        save_weights(path, state(3), {"of": 3})
+        assert load_weights(path)[1]["of"] == 3
+        assert {p.name for p in path.parent.iterdir()} == {"robot.safetensors", "robot.json"}
+        if not came:
+            break
+    assert not came
+    assert found == sorted(found)
+    assert found.count(1) > 3
+    assert found.count(2) > 3
+
+
+def test_a_full_disk_leaves_the_old_model_and_nothing_beside_it(tmp_path, disk):
+    for n in range(100):
+        path = tmp_path / str(n) / "robot.safetensors"
+        save_weights(path, state(1), {"of": 1})
+        disk.arm(n, OSError(errno.ENOSPC, "No space left on device"))
+        failed = False
+        try:
+            save_weights(path, state(2), {"of": 2})
+        except OSError:
+            failed = True
+        came = disk.calm()
+        tensors, card = load_weights(path)
+        assert same(tensors, state(card["of"]))
+        assert failed or card["of"] == 2
+        if card["of"] == 1:
+            assert {p.name for p in path.parent.iterdir()} == {"robot.safetensors", "robot.json"}
+        if not came:
+            break
+    assert not came
+
+
+def test_a_card_that_waits_beside_its_place_serves_only_its_own_weights(tmp_path):
+    path = tmp_path / "robot.safetensors"
+    save_weights(path, state(1), {"of": 1})
+    old = path.read_bytes()
+    save_weights(path, state(2), {"of": 2})
+    card = path.with_suffix(".json")
+    card.rename(beside(card))
+    assert load_weights(path)[1]["of"] == 2
+    path.write_bytes(old)
+    with pytest.raises(UserError, match=r"no file .*robot\.json"):
         load_weights(path)

@@ -1,6 +1,7 @@
 """Who is to blame: tiny runs of the real trainee in which one thing is spoiled."""
 
 import dataclasses
+import math
 import re
 
 import pytest
@@ -12,7 +13,7 @@ from swap.learn.amp import AMP
 from swap.learn.model import ModelLearner
 from swap.learn.ppo import PPO
 from swap.runs import Outcome, RunCfg, load, train
-from swap.runs.guard import _stage
+from swap.runs.guard import Guard, GuardCfg, _stage
 from tiny_swap import CFG
 from toy_run import Silent
 
@@ -99,6 +100,16 @@ def test_on_the_command_line(tmp_path, capsys):
     weights = ("--env.rewards.weights", "headway", "1e38", "--iterations", "2")
     cli.dispatch([*words, *weights, "--out", str(tmp_path / "run")])
     assert "iteration 1: guard/reward counts " in capsys.readouterr().out
+
+
+def test_evidence_does_not_make_a_removed_folder_anew(tmp_path):
+    trainee, board, run = SMALL.build("cpu"), Silent(), tmp_path / "run"
+    Guard(GuardCfg(), run, board.say).check(1, {"loss": math.nan}, trainee)
+    assert "no evidence kept (No such file or directory)" in board.lines[0]
+    assert not run.exists()
+    run.mkdir()
+    Guard(GuardCfg(), run, board.say).check(1, {"loss": math.nan}, trainee)
+    assert f"evidence in {run / 'evidence' / '000001-loss'}" in board.lines[1]
 
 
 def test_what_is_computed_first_is_blamed_first():

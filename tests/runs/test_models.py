@@ -9,7 +9,7 @@ from swap.cli.train import parse
 from swap.errors import UserError
 from swap.evaluate.trained import trained
 from swap.runs import models
-from swap.runs.models import find_model
+from swap.runs.models import find_model, read_model
 
 ROOT = Path(__file__).parents[2]
 
@@ -40,11 +40,10 @@ def test_what_is_there_is_no_name(places):
     assert find_model(Path("good")) == places[1] / "good.safetensors"
     Path("good/checkpoints").mkdir()
     assert find_model(Path("good")) == Path("good")
-    Path("good.safetensors").touch()
+    Path("good.safetensors").write_bytes(b"weights")
     assert find_model(Path("good.safetensors")) == Path("good.safetensors")
-    Path("other").mkdir()
-    assert find_model(Path("other")) == Path("other")
-    assert find_model(Path("no/good")) == Path("no/good")
+    Path("run.safetensors/checkpoints").mkdir(parents=True)  # a run may be named as it likes
+    assert find_model(Path("run.safetensors")) == Path("run.safetensors")
 
 
 def test_an_unknown_name_is_one_line_with_all_that_are_known(places):
@@ -65,3 +64,38 @@ def test_the_models_of_this_project_have_names_everywhere(tmp_path, monkeypatch)
     plan = parse(["--from", "teacher", "--device", "cpu"])
     assert plan.origin == "teacher"
     assert plan.model.iteration == trained(ROOT / "models/teacher.safetensors").iteration
+
+
+@pytest.mark.parametrize(
+    ("wrong", "told"),
+    [
+        ("god", "no run or model 'god'; .*: good; did you mean good\\?"),
+        ("models/good", "no run or model 'models/good'; .*did you mean models/good.safetensors\\?"),
+        ("models/good.json", "is no model; .*did you mean models/good.safetensors\\?"),
+        ("models/god.safetensors", "no run or model.*did you mean models/good.safetensors\\?"),
+        ("models", "no checkpoint in 'models'; .*did you mean models/good.safetensors\\?"),
+        ("out", "no checkpoint in 'out'; .*did you mean out/first\\?"),
+        ("out/frst", "no run or model.*did you mean out/first\\?"),
+        ("out/first/metrics.jsonl", "is no model; .*did you mean out/first\\?"),
+        ("out/empty", "no checkpoint in 'out/empty'; name the folder of a run$"),
+        ("folder.safetensors", "folder.safetensors is a folder, not a plain file, and holds no "),
+        ("", "no checkpoint in '.'; "),
+    ],
+)
+def test_a_wrong_path_is_one_line_with_what_is_there(wrong, told, places):
+    for name in ("good.safetensors", "good.json"):
+        Path("models", name).write_text("x")
+    for folder in ("out/first/checkpoints", "out/empty", "folder.safetensors"):
+        Path(folder).mkdir(parents=True)
+    Path("out/first/metrics.jsonl").touch()
+    with pytest.raises(UserError, match=told) as error:
+        find_model(Path(wrong))
+    assert "\n" not in str(error.value)
+
+
+def test_a_file_that_is_empty_is_told(tmp_path):
+    file = tmp_path / "nothing.safetensors"
+    file.touch()
+    file.with_suffix(".json").write_bytes((ROOT / "models" / "teacher.json").read_bytes())
+    with pytest.raises(UserError, match=r"nothing\.safetensors has 0 bytes instead of [0-9]+"):
+        read_model(file)

@@ -8,6 +8,9 @@ from swap.cli.show import Report, show, writable
 from swap.errors import UserError
 from swap.validate import check_numbers
 
+MIB_A_TICK = 2.5
+"""Of a training step on a CPU: 36 ticks less 4 take 1.8 each; with room."""
+
 
 @dataclass(frozen=True)
 class Args:
@@ -41,8 +44,11 @@ def run(args: Args) -> int:
         raise UserError("--graph needs a GPU; leave it out on the CPU")
     import torch
 
+    from swap.runs.memory import check_memory, check_room
     from swap.world_model.bench import bench
 
+    check_memory(max(args.worlds), device, sees=True)
+    check_room(args.batch * args.ticks, MIB_A_TICK, device, "--batch times --ticks:")
     rows = bench(
         device,
         worlds=args.worlds,

@@ -8,6 +8,9 @@ from swap.cli.show import Report, show, writable
 from swap.errors import UserError
 from swap.validate import check_numbers
 
+MOST_SLOTS = 1024
+"""Many times what any course has; a model of more takes minutes to build."""
+
 
 @dataclass(frozen=True)
 class Args:
@@ -34,11 +37,16 @@ def run(args: Args) -> int:
     writable(args.json)
     if args.seconds > 600.0:
         raise UserError(f"--seconds {args.seconds:g} is out of range; use 0 to 600")
+    if args.slots > MOST_SLOTS:
+        raise UserError(f"--slots {args.slots} is out of range; use 1 to {MOST_SLOTS}")
     device = chosen(args.device)
     from swap.evaluate.sim_bench import bench
     from swap.robots import from_user
+    from swap.runs.memory import check_memory
 
     robot = from_user(args.robot)
+    for n in args.worlds:
+        check_memory(n, device)
     rows = list(bench(device, args.worlds, robot=robot, slots=args.slots, seconds=args.seconds))
     notes = [
         "control steps/s: 4 physics steps each, robots standing and acting with noise, 1/500 of "

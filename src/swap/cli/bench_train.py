@@ -33,6 +33,10 @@ def run(args: Args) -> int:
     writable(args.json)
     device = chosen(args.device)
     from swap.evaluate.train_bench import bench
+    from swap.runs.memory import check_memory
+
+    if args.worlds is not None:
+        check_memory(args.worlds, device)
 
     told = [
         bench(

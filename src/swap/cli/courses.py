@@ -12,6 +12,7 @@ from swap.cli.show import Report, show, writable
 from swap.courses.families import FAMILIES, find, make
 from swap.courses.gallery import gallery
 from swap.errors import UserError
+from swap.files import try_file
 from swap.validate import check_numbers
 
 
@@ -82,7 +83,7 @@ def pixels(size: str) -> tuple[int, int]:
 def folder(out: Path) -> None:
     try:
         out.mkdir(parents=True, exist_ok=True)
-        (out / "index.html").touch()
+        try_file(out / "index.html")
     except OSError as error:
         raise UserError(
             f"cannot write into '{out}' ({error.strerror}); name a folder that can be made"

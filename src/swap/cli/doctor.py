@@ -8,6 +8,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+from swap.caches import CACHES, Cache, spare_folder, usable
 from swap.cli.show import Report, show, writable
 
 NEEDED = (
@@ -26,7 +27,8 @@ class Args:
 
 def run(args: Args) -> int:
     writable(args.json)
-    rows = [python(), *map(package, NEEDED), threads(), gpu(), *kernels(), compiler()]
+    rows = [python(), *map(package, NEEDED), threads(), gpu(), *kernels(), compiler(), ffmpeg()]
+    rows += map(folder, CACHES)
     missing = [row for row in rows if row["state"] == "missing"]
     verdict = f"{len(missing)} to mend, see above" if missing else "all that is needed is here"
     show(Report("doctor", rows, [verdict]), args.json)
@@ -98,3 +100,25 @@ def compiler() -> dict[str, str]:
     if found:
         return row("C++ compiler", "ok", found)
     return row("C++ compiler", "none", "torch.compile on the CPU needs one", "install g++")
+
+
+def ffmpeg() -> dict[str, str]:
+    """Films need it, nothing else does."""
+    try:
+        import imageio_ffmpeg
+
+        return row("ffmpeg", "ok", imageio_ffmpeg.get_ffmpeg_exe())
+    except (ImportError, RuntimeError, OSError):
+        mend = "install ffmpeg, or set IMAGEIO_FFMPEG_EXE"
+        return row("ffmpeg", "none", "swap play needs one", mend)
+
+
+def folder(cache: Cache) -> dict[str, str]:
+    """Where a library keeps what it compiles."""
+    bad = next((place for place in cache.folders if not usable(place)), None)
+    if bad is None:
+        return row(cache.what, "ok", str(cache.folders[0]))
+    spare, mend = spare_folder(cache), f"set {cache.variable} to a folder that can be written"
+    if spare is None:
+        return row(cache.what, "missing", f"{bad} cannot be written", mend)
+    return row(cache.what, "elsewhere", f"{spare}, since {bad} cannot be written", mend)

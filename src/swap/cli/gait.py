@@ -42,8 +42,10 @@ def run(args: Args) -> int:
     device = chosen(args.device)
     from swap.evaluate.gait import measure, references
     from swap.evaluate.trained import trained
+    from swap.runs.memory import check_memory
 
     robot = trained(args.run)
+    check_memory(args.robots, device, sees=robot.sees, option="--robots")
     several = measure(
         robot,
         args.speeds,

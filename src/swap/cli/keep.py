@@ -1,11 +1,13 @@
 """`swap keep`: the networks of a run as one file with a card, for sharing and for models/."""
 
+import contextlib
 import json
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import tyro
 
+from swap.cli.show import writable
 from swap.errors import UserError
 
 
@@ -37,13 +39,17 @@ def run(args: Args) -> int:
     figures = {}
     if args.figures is not None:
         try:
-            figures = json.loads(args.figures.read_text())
+            figures = json.loads(args.figures.read_bytes())
         except (OSError, ValueError) as error:
             raise UserError(f"cannot read '{args.figures}' ({error}); name a --json file") from None
     model = read_model(args.run)
     cfg = with_robot(model.cfg, args.robot)
     if args.robot is not None:
         tell_robot(model.cfg, cfg, print)
+    with contextlib.suppress(OSError):  # whatever it is, `writable` tells it
+        args.out.parent.mkdir(parents=True, exist_ok=True)
+    writable(args.out)
+    writable(args.out.with_suffix(".json"))
     keep(replace(model, cfg=cfg), args.out, figures, optimiser=args.optimiser)
     size = f"{args.out.stat().st_size / 2**20:.1f} MiB"
     print(f"kept {args.out} ({size}) and {args.out.with_suffix('.json')}")

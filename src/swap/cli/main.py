@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 import swap
 from swap import signals
 from swap.errors import UserError, unknown
-from swap.streams import lasting
+from swap.streams import lasting, prepare_streams
 
 T = TypeVar("T")
 
@@ -53,12 +53,13 @@ def main() -> None:
     after SIGINT, SIGTERM and SIGHUP."""
     signals.listen(signals.leave)
     wait_patiently()
-    sys.stderr = lasting(sys.stderr)
+    prepare_streams()
     unwinding = signals.Unwinding()
     try:
         work = prepare(sys.argv[1:])
         signals.listen(unwinding)
         code = work()
+        sys.stdout.flush()
     except BaseException as error:
         code = ended_by(error, unwinding.signal)
     signals.listen(signal.SIG_DFL)  # what there was to lose is safe; now a signal just ends it
@@ -74,9 +75,21 @@ def ended_by(error: BaseException, sig: int | None) -> int:
     if isinstance(error, UserError):
         print(f"swap: {error}", file=sys.stderr)
         return 2
-    if isinstance(error, BrokenPipeError):  # `swap mirror | head`: the reader has seen enough
+    # `swap mirror | head`: the reader has seen enough. rich makes a SystemExit(1) of it.
+    if isinstance(error, BrokenPipeError) or isinstance(error.__context__, BrokenPipeError):
         return 0
+    if isinstance(error, OSError):  # the machine cannot: a full disk, a file that is not to be read
+        print(f"swap: {told(error)}", file=sys.stderr)
+        return 1
     raise error
+
+
+def told(error: OSError) -> str:
+    """In one line, with the file it is about."""
+    why = " ".join((error.strerror or str(error) or type(error).__name__).split())
+    return (
+        f"'{error.filename}': {why}" if error.filename else f"cannot write what is printed: {why}"
+    )
 
 
 def wait_patiently() -> None:
@@ -156,6 +169,7 @@ def parse(
             return parsed
     except SystemExit as stop:
         if stop.code in (0, None):  # --help
+            sys.stdout.flush()  # what does not arrive is told
             raise
         raise UserError(one_line(complaint.getvalue(), prog)) from None
 

@@ -1,7 +1,6 @@
 """A report on the screen and, with `--json FILE`, the same figures in a file."""
 
 import json
-import os
 import platform
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,6 +12,7 @@ from rich.table import Table
 
 import swap
 from swap.errors import UserError
+from swap.files import try_file, whole
 
 Row = Mapping[str, Any]
 
@@ -32,9 +32,13 @@ def writable(path: Path | None) -> None:
     """Refuse a file that cannot be written before the work starts, not after."""
     if path is None:
         return
-    folder = path.parent
-    if path.is_dir() or not folder.is_dir() or not os.access(folder, os.W_OK):
-        raise UserError(f"cannot write '{path}'; name a file in a folder that exists")
+    try:
+        try_file(path)
+    except OSError as error:
+        why = error.strerror or "no file can be made there"
+        raise UserError(
+            f"cannot write '{path}' ({why}); name a file in a folder that can be written"
+        ) from None
 
 
 def show(report: Report, json_file: Path | None = None) -> None:
@@ -56,7 +60,9 @@ def show(report: Report, json_file: Path | None = None) -> None:
 def save(report: Report, json_file: Path | None) -> None:
     """Only into the file, if there is one: for figures that the screen shows in fewer digits."""
     if json_file is not None:
-        json_file.write_text(json.dumps(as_json(report), indent=2, ensure_ascii=False) + "\n")
+        text = json.dumps(as_json(report), indent=2, ensure_ascii=False) + "\n"
+        with whole(json_file) as file:
+            file.write_bytes(text.encode("utf-8", "backslashreplace"))
 
 
 def as_json(report: Report) -> dict[str, Any]:

@@ -19,7 +19,9 @@ from swap.runs import Checkpoint, TrainCfg, from_json, load, seed_everything, to
 from swap.runs.checkpoint import FOLDER, LATEST, numbered
 from swap.runs.config import changes
 from swap.runs.console import clock, short
+from swap.runs.memory import check_memory
 from swap.runs.models import SavedModel, read_model
+from swap.runs.parkour import ParkourCfg
 from swap.runs.presets import find, listed
 from swap.runs.reading import measured
 from swap.runs.robots import tell_robot, with_robot
@@ -162,11 +164,14 @@ def run(plan: Plan) -> int:
 
 def work(plan: Plan, team: Team) -> int:
     seed_everything(plan.cfg.seed + team.rank)
+    memory = memory_of(plan.cfg, plan.device, team)
     at = f"from iteration {plan.resume.iteration}, " if plan.resume else ""
     if plan.model:
         at = f"from {plan.origin} (iteration {plan.model.iteration}), "
     place = plan.device if team.alone else f"{plan.device} and {team.size - 1} more"
     say(f"{plan.preset} on {place}: {at}seed {plan.cfg.seed}, into {plan.folder}")
+    if memory:
+        say(memory)
     trainee = plan.cfg.build(plan.device, team)
     if plan.model and (anew := start_from(plan.model, trainee, plan.cfg)):
         say(f"not kept in {plan.origin}, begins anew: {', '.join(anew)}")
@@ -201,6 +206,14 @@ def work(plan: Plan, team: Team) -> int:
     else:
         print(f"done: {told} in {plan.folder}")
     return code
+
+
+def memory_of(cfg: TrainCfg, device: str, team: Team) -> str:
+    """Each GPU has its own, but all processes share that of the machine. Nothing of a toy's."""
+    if not isinstance(cfg, ParkourCfg):
+        return ""
+    share = team.size if device.startswith("cuda") else 1
+    return check_memory(cfg.worlds // share, device, sees=cfg.learning.model is not None)
 
 
 def say(line: str) -> None:

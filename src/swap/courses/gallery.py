@@ -12,6 +12,7 @@ from swap.courses.blocks import Span
 from swap.courses.course import Course
 from swap.courses.families import Family, find, make
 from swap.courses.picture import frame, picture
+from swap.files import whole
 
 DIFFICULTIES = (0.0, 1 / 3, 2 / 3, 1.0)
 SEAM = 6
@@ -43,11 +44,13 @@ def gallery(
             mirrored = picture(course.mirror(), camera.mirror(), width, height, sun_side=-1)
             seam = np.full((height, SEAM, 3), 255, np.uint8)
             shot = Shot(course, f"{family.name}-{round(100 * course.difficulty):03d}.png")
-            Image.fromarray(np.hstack([plain, seam, mirrored])).save(out / shot.file, optimize=True)
+            with whole(out / shot.file) as file:
+                Image.fromarray(np.hstack([plain, seam, mirrored])).save(file, optimize=True)
             shots.append(shot)
         done.append((family, shots))
         yield family, shots
-    (out / "index.html").write_text(page(done, seed), encoding="utf-8")
+    with whole(out / "index.html") as file:
+        file.write_text(page(done, seed), encoding="utf-8")
 
 
 def sized(span: Span, size: float) -> str:

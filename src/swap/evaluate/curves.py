@@ -1,5 +1,6 @@
 """Metrics of runs and files of `swap eval` in; curves, and the tables that compare them, out."""
 
+import contextlib
 import json
 import os
 from collections import Counter
@@ -56,15 +57,16 @@ class Curve:
 
 def read_curve(path: Path, name: str) -> Curve:
     """From the folder of a run, or a .jsonl file of its metrics."""
-    try:
+    told: list[dict[str, Any]] = []
+    with contextlib.suppress(OSError):
         told = read_metrics(path)
-    except (OSError, UnicodeDecodeError):
+    if not told:
         raise UserError(
             f"no metrics in '{path}'; name the folder of a swap train run, or a .jsonl file"
-        ) from None
+        )
     rows: list[Row] = []
     for row in told:
-        if isinstance(row, dict) and row.keys() >= {"iteration", "wall_s"}:
+        if row.keys() >= {"iteration", "wall_s"}:
             # An iteration that comes again was lost work: a resumed run did it anew.
             while rows and rows[-1]["iteration"] >= row["iteration"]:
                 rows.pop()

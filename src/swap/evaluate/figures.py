@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from swap.caches import MATPLOTLIB, prepare
 from swap.courses import FAMILIES
 from swap.errors import UserError
 from swap.evaluate.curves import Curve, Row
+from swap.files import whole
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -51,12 +53,16 @@ LETTER = 0.085
 
 def drawable(path: Path | None) -> None:
     """Refuse a kind of picture that we do not draw before the work starts, not after."""
-    if path is not None and path.suffix.lower() not in ENDINGS:
+    if path is None:
+        return
+    if path.suffix.lower() not in ENDINGS:
         raise UserError(f"cannot draw '{path}'; use a name that ends in {' or '.join(ENDINGS)}")
+    prepare(MATPLOTLIB)
 
 
 def write(figure: "Figure", path: Path) -> None:
-    figure.savefig(path, dpi=DPI, facecolor="white")
+    with whole(path) as file:
+        figure.savefig(file, dpi=DPI, facecolor="white")
 
 
 def frontier_figure(curves: Sequence[Curve], families: Sequence[str]) -> "Figure":

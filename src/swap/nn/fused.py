@@ -11,6 +11,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from swap.caches import TRITON, prepare
+
 try:
     import triton
     import triton.language as tl
@@ -28,6 +30,7 @@ def compiles(device: str) -> bool:
     """Whether Triton is there and works: it wants a C compiler and Python's headers."""
     if triton is None:
         return False
+    prepare(TRITON)
     try:
         ones = torch.ones(1, 16, 1, 1, device=device)
         norm_silu(ones, ones.flatten(), 1e-6)

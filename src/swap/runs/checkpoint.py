@@ -6,6 +6,7 @@ every hash, and what is damaged is named and passed over for the one before.
 """
 
 import contextlib
+import errno
 import re
 import shutil
 from collections.abc import Callable, Mapping
@@ -16,13 +17,15 @@ from typing import Any
 from torch import Tensor
 
 from swap.errors import UserError
+from swap.files import replace_file, sync_folder
 from swap.learn.trainer import NETWORKS
 from swap.runs.reading import DamagedError, check_numbers, read_file, whole
-from swap.runs.shards import MANIFEST, read_folder, replace_file, sync_folder, write_folder
+from swap.runs.shards import MANIFEST, read_folder, write_folder
 
 Say = Callable[[str], None]
 FOLDER, LATEST, MILESTONE = "checkpoints", "latest", "milestone"
 NAME = re.compile(r"[0-9]{6,}")
+FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
 class SaveError(Exception):
@@ -53,16 +56,20 @@ def save(
 ) -> Path:
     """Write `run/checkpoints/000123/`; then keep the last few and the milestones.
 
-    A failure leaves the checkpoints that were there and is raised as SaveError, in one line.
+    On a full disk old ones go first, and it tries again. A failure leaves those that were there
+    and is raised as SaveError, in one line. The folder `run` has to be there: a run that was moved
+    or removed is not begun anew in its old place.
     """
     home = run / FOLDER
     place = home / f"{iteration:06d}"
     fresh = home / f".saving-{place.name}"
     facts = {"iteration": iteration, "config": dict(config), "numbers": dict(numbers)}
+    milestone = milestone or (place / MILESTONE).exists()
     if home.is_symlink():  # it would be filled and pruned elsewhere, and not read again
         raise SaveError(f"'{home}' is a symbolic link; name another folder")
-    try:
-        home.mkdir(parents=True, exist_ok=True)
+
+    def write() -> None:
+        home.mkdir(exist_ok=True)
         sweep(home)
         fresh.mkdir()
         if milestone:
@@ -72,6 +79,15 @@ def save(
         fresh.rename(place)
         sync_folder(home)
         replace_file(home / LATEST, f"{place.name}\n".encode())
+
+    try:
+        try:
+            write()
+        except OSError as error:
+            shutil.rmtree(fresh, ignore_errors=True)
+            if error.errno not in FULL or not make_room(home, iteration, keep):
+                raise
+            write()
     except OSError as error:
         shutil.rmtree(fresh, ignore_errors=True)
         standing, why = pointed(home), error.strerror or error
@@ -159,10 +175,36 @@ def prune(home: Path, newest: int, keep: int) -> None:
     # A run that resumed from an older checkpoint has abandoned the newer ones.
     ahead = [place for n, place in places if n > newest]
     behind = [place for n, place in places if n <= newest]
-    old = [place for place in behind[:-keep] if not (place / MILESTONE).exists()]
-    for place in ahead + old:
-        with contextlib.suppress(OSError):
-            retire(place)
+    for place in ahead + behind[:-keep]:
+        drop(place)
+
+
+def make_room(home: Path, newest: int, keep: int) -> bool:
+    """Before a checkpoint is there that would push them out, drop those that it will: all but the
+    last `keep` - 1, and never the newest that is whole. Whether there was one to drop."""
+    places = sorted(numbered(home).items(), reverse=True)
+    ahead = [place for n, place in places if n > newest]
+    behind = [place for n, place in places if n <= newest]
+    safe = {pointed(home), next(filter(is_whole, behind), None), *behind[: keep - 1]}
+    dropped = [drop(place) for place in ahead + behind if place not in safe]
+    return any(dropped)
+
+
+def drop(place: Path) -> bool:
+    """Delete it, if it is no milestone and can be deleted."""
+    if (place / MILESTONE).exists():
+        return False
+    with contextlib.suppress(OSError):
+        retire(place)
+    return not place.exists()
+
+
+def is_whole(place: Path) -> bool:
+    try:
+        read(place)
+    except DamagedError:
+        return False
+    return True
 
 
 def retire(place: Path) -> None:

@@ -140,7 +140,8 @@ class Guard:
             "numbers": trainee.numbers(),
         }
         try:
-            place.mkdir(parents=True)
+            self.folder.mkdir(exist_ok=True)  # not the run's own: it may have been moved
+            place.mkdir()
             write_folder(place, tensors, facts, self.shard_mib)
         except OSError as error:
             shutil.rmtree(place, ignore_errors=True)

@@ -8,15 +8,16 @@ import contextlib
 import json
 import math
 import os
+import threading
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Any
 
 from swap.errors import UserError
+from swap.files import plainly, replace_file
 from swap.runs.checkpoint import Say
-from swap.runs.reading import DamagedError, plainly, read_file, whole
-from swap.runs.shards import replace_file
+from swap.runs.reading import DamagedError, read_file, whole
 
 FILE, BOARD = "metrics.jsonl", "tensorboard"
 
@@ -36,11 +37,20 @@ class Metrics:
         except (DamagedError, OSError) as error:
             raise UserError(f"cannot write metrics into '{run}': {error}") from None
         self.board: Any = None
+        self.hook = threading.excepthook
         if tensorboard:
+            # Its thread hands an error on to whoever writes next, where it is told in a line; the
+            # traceback that Python would print as well says no more.
+            threading.excepthook = self._heard
             from torch.utils.tensorboard import SummaryWriter
 
             # purge_step hides the events of lost work, as the cut does in the other file.
-            self.board = SummaryWriter(str(run / BOARD), purge_step=after + 1, flush_secs=20)
+            try:
+                self.board = SummaryWriter(str(run / BOARD), purge_step=after + 1, flush_secs=20)
+            except UnicodeError:
+                self.say(
+                    "no TensorBoard events: it reads only names in UTF-8, and the run's is not"
+                )
 
     def write(self, iteration: int, wall_s: float, metrics: Mapping[str, float]) -> None:
         """One line, out of our hands when this returns."""
@@ -75,6 +85,11 @@ class Metrics:
         if self.board is not None:
             with self._complaining():
                 self.board.close()
+        threading.excepthook = self.hook
+
+    def _heard(self, args: threading.ExceptHookArgs) -> None:
+        if not isinstance(args.exc_value, OSError):
+            self.hook(args)
 
     @contextlib.contextmanager
     def _complaining(self) -> Iterator[None]:
@@ -89,20 +104,21 @@ class Metrics:
 def rewind(path: Path, after: int) -> None:
     """Keep the lines of iterations 1 to `after`, each once, and drop what a crash cut short."""
     kept: dict[int, bytes] = {}
-    for line in read_file(path, most=1 << 40).splitlines(keepends=True):
-        try:
-            iteration = json.loads(line)["iteration"]
-        except (ValueError, KeyError, TypeError, RecursionError):
-            continue
-        if line.endswith(b"\n") and whole(iteration) and iteration <= after:
-            kept[iteration] = line
+    for line, row in _rows(read_file(path, most=1 << 40)):
+        if line.endswith(b"\n") and row["iteration"] <= after:
+            kept[row["iteration"]] = line
     replace_file(path, b"".join(kept.values()))
 
 
 def read_metrics(run: Path) -> list[dict[str, Any]]:
     """Every whole line of a run's metrics, from its folder or from a file that was moved."""
-    rows = []
-    for line in (run / FILE if run.is_dir() else run).read_text().splitlines():
-        with contextlib.suppress(ValueError):
-            rows.append(json.loads(line))
-    return rows
+    return [row for _, row in _rows((run / FILE if run.is_dir() else run).read_bytes())]
+
+
+def _rows(data: bytes) -> Iterator[tuple[bytes, dict[str, Any]]]:
+    """Lines and what they say, without those that a crash cut short or a disk has changed."""
+    for line in data.splitlines(keepends=True):
+        with contextlib.suppress(ValueError, RecursionError):
+            row = json.loads(line)
+            if isinstance(row, dict) and whole(row.get("iteration")):
+                yield line, row

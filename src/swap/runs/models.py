@@ -4,9 +4,11 @@ A kept file names its tensors as a checkpoint does: networks, and optimisers if 
 The curriculum is in it as `curriculum/FAMILY`: the frontiers of all worlds of that family, sorted.
 """
 
+import os
 import sysconfig
 from collections.abc import Mapping
 from dataclasses import dataclass
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -56,28 +58,59 @@ def model_folders() -> tuple[Path, ...]:
 
 
 def find_model(path: Path) -> Path:
-    """The same path; a bare name of nothing that is here is that of a kept model."""
-    here = path.is_file() or (path / FOLDER).is_dir() or is_checkpoint(path)
-    if here or len(path.parts) != 1:
+    """The same path, if a run or a kept file is there; a bare name of nothing that is here is that
+    of a kept model. What is neither is told in one line, with what may have been meant."""
+    if holds_run(path) or (path.is_file() and path.suffix == ENDING):
         return path
-    folders = model_folders()
-    for folder in folders:
-        file = folder / f"{path.name.removesuffix(ENDING)}{ENDING}"
-        if file.is_file():
-            return file
-    if path.exists():
-        return path
-    known = sorted({file.stem for folder in folders for file in folder.glob(f"*{ENDING}")})
-    raise UserError(
-        f"no run or model '{path}'; name a run's folder, a file of swap keep, or a known model: "
-        f"{', '.join(known) or 'none'}"
-    )
+    if len(path.parts) == 1:
+        name = f"{path.name.removesuffix(ENDING)}{ENDING}"
+        for folder in model_folders():
+            if (folder / name).is_file():
+                return folder / name
+    if path.suffix == ENDING and os.path.lexists(path) and not path.is_dir():
+        return path  # a pipe, a link to nothing: whoever reads it says so
+    if path.is_file():
+        wrong = f"'{path}' is no model; a file of swap keep ends in {ENDING}"
+    elif path.is_dir() and path.suffix == ENDING:
+        wrong = f"{path.name} is a folder, not a plain file, and holds no run"
+    elif path.is_dir():
+        wrong = f"no checkpoint in '{path}'; name the folder of a run"
+    else:
+        known = ", ".join(known_models()) or "none"
+        wrong = f"no run or model '{path}'; name a run's folder, a file of swap keep, or a known "
+        wrong += f"model: {known}"
+    meant = nearby(path)
+    raise UserError(f"{wrong}; did you mean {' or '.join(map(str, meant))}?" if meant else wrong)
+
+
+def holds_run(path: Path) -> bool:
+    return (path / FOLDER).is_dir() or is_checkpoint(path)
+
+
+def known_models() -> list[str]:
+    return sorted({file.stem for folder in model_folders() for file in folder.glob(f"*{ENDING}")})
+
+
+def nearby(path: Path) -> list[Path]:
+    """Models and runs that a wrong path may have meant: of its name, in it, around it, like it."""
+    named = [path.parent / f"{name}{ENDING}" for name in (path.stem, path.name)]
+    if named := [file for file in dict.fromkeys(named) if file.is_file() and file != path]:
+        return named[:1]
+    if path.parent.joinpath(FOLDER).is_dir():  # a file of a run, or its folder of checkpoints
+        return [path.parent]
+    within = path if path.is_dir() else path.parent
+    there = {file.name: file for file in sorted(within.glob(f"*{ENDING}")) if file.is_file()}
+    there |= {file.parent.name: file.parent for file in sorted(within.glob(f"*/{FOLDER}"))}
+    if path.is_dir():
+        return list(there.values())[:3]
+    names = get_close_matches(path.name, [*there, *known_models()], n=2, cutoff=0.7)
+    return [there.get(name, Path(name)) for name in names]
 
 
 def read_model(path: Path, say: Say = print) -> SavedModel:
     """From the folder of a run, its newest sound checkpoint; from a kept file; or by its name."""
     path = find_model(path)
-    if path.suffix == ENDING:
+    if not holds_run(path):
         tensors, card = load_weights(path)
         model = model_of(path, card, card.get("iteration"), tensors)
         check(model, path)

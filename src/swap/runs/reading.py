@@ -7,7 +7,6 @@ holds is checked before it is believed, and nothing of it is run.
 
 import json
 import math
-import os
 import stat
 from collections.abc import Mapping
 from pathlib import Path
@@ -18,6 +17,7 @@ import torch
 from torch import Tensor
 
 from swap.errors import printable
+from swap.files import plainly
 
 MOST_TEXT = 1 << 26
 """No card or manifest has as many bytes."""
@@ -53,12 +53,6 @@ def read_file(path: Path, *, size: int | None = None, most: int = MOST_TEXT) -> 
             return file.read(found.st_size)
     except OSError as error:
         raise DamagedError(f"{path.name} cannot be read ({error.strerror})") from None
-
-
-def plainly(path: str, flags: int) -> int:
-    """An `opener` of files in folders from strangers: a link is not followed, to read from or to
-    write to whatever it names; a pipe is not waited for."""
-    return os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK, 0o666)
 
 
 def parse_json(data: bytes, name: str) -> dict[str, Any]:

@@ -1,9 +1,8 @@
 """The run: a trainee and a folder in; iterations, checkpoints, metrics and a clean end out."""
 
 import contextlib
-import fcntl
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -16,17 +15,16 @@ from swap.runs.checkpoint import Checkpoint, SaveError, Say
 from swap.runs.crew import Crew
 from swap.runs.guard import Guard, GuardCfg, has_nan
 from swap.runs.interrupt import Deaf, Interrupt
+from swap.runs.lock import LOCK, locked
 from swap.runs.metrics import BOARD, FILE, Metrics
 from swap.runs.pace import Pace
-from swap.runs.reading import plainly
 from swap.runs.trainee import Trainee
 from swap.streams import lasting_output
 from swap.team import ALONE, Team
 from swap.validate import check_numbers
 
-RUN, LOCK = "run", "run.lock"
-"""What the run itself keeps in a checkpoint, beside everyone's tensors and numbers; and the file
-that only one run can hold."""
+RUN = "run"
+"""What the run itself keeps in a checkpoint, beside everyone's tensors and numbers."""
 
 
 @dataclass(frozen=True)
@@ -100,7 +98,7 @@ def train(
     if team.rank:
         return assist(crew, resume)
     board, fresh = board or console.board(folder.name), not folder.exists()
-    with lasting_output(), Interrupt(board) as interrupt, locked(folder), board:
+    with lasting_output(), Interrupt(board) as interrupt, locked(folder) as lock, board:
         if resume is None and checkpoint.numbered(folder / checkpoint.FOLDER):
             raise UserError(f"'{folder}' already holds a run; resume it, or name another folder")
         iteration, spent_s, steps = restore(crew, resume) if resume else (0, 0.0, 0.0)
@@ -130,6 +128,8 @@ def train(
                 metrics = crew.iterate()
                 iteration += 1
                 pace.tick(iteration, metrics.get("steps", 0.0))
+                if lock.lost:
+                    break
                 log.write(iteration, pace.elapsed_s, metrics)
                 fault = guard.check(iteration, metrics, trainee)
                 board.show(pace, metrics, guard.totals)
@@ -137,12 +137,16 @@ def train(
                 if keeper.due:
                     log.sync()
                     keeper.save()
-            log.sync()
-            keeper.save()
+            if lock.lost:
+                last = keeper.saved.name if keeper.saved else "none"
+                fault = f"'{folder}' was moved or removed; the run has stopped, last saved: {last}"
+            else:
+                log.sync()
+                keeper.save()
         crew.dismiss(interrupt.signal or 0)
         if fault is None and keeper.failure:
             fault = keeper.failure
-        if interrupt.asked and iteration == 0 and not resume:
+        if interrupt.asked and iteration == 0 and not resume and not lock.lost:
             unmake(folder, fresh)
             keeper.saved = None
     return Outcome(iteration, pace.elapsed_s, metrics, keeper.saved, interrupt.signal, fault)
@@ -239,22 +243,6 @@ class Keeper:
         self.failure = f"iteration {self.pace.iteration} is not saved: {why}; last good: {last}"
         self.say(self.failure)
         return False
-
-
-@contextlib.contextmanager
-def locked(folder: Path) -> Iterator[None]:
-    """One run at a time in a folder; the lock goes with the process, however it ends."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        file = open(folder / LOCK, "w", opener=plainly)  # noqa: SIM115
-    except OSError as error:
-        raise UserError(f"cannot write into '{folder}' ({error.strerror})") from None
-    with file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise UserError(f"another run is writing into '{folder}'; choose another") from None
-        yield
 
 
 def unmake(folder: Path, fresh: bool) -> None:

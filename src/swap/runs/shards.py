@@ -11,7 +11,6 @@ it. Nothing is pickled.
 import hashlib
 import json
 import math
-import os
 import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -23,7 +22,8 @@ import torch
 from torch import Tensor
 
 import swap
-from swap.runs.reading import DamagedError, parse_json, parse_tensors, plainly, read_file, whole
+from swap.files import sync_folder, write_file
+from swap.runs.reading import DamagedError, parse_json, parse_tensors, read_file, whole
 
 __all__ = ["DamagedError", "read_folder", "read_manifest", "write_folder"]
 
@@ -169,28 +169,3 @@ def sha256(data: bytes) -> str:
 
 def seal(text: bytes) -> bytes:
     return f"{sha256(text)}  {MANIFEST}\n".encode()
-
-
-def write_file(path: Path, data: bytes) -> None:
-    """Written and on the disk: a rename must not overtake its contents."""
-    with open(path, "wb", opener=plainly) as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
-
-
-def replace_file(path: Path, data: bytes) -> None:
-    """The old content or the new one, whatever happens in between."""
-    fresh = path.with_name(f".{path.name}.new")
-    write_file(fresh, data)
-    fresh.replace(path)
-    sync_folder(path.parent)
-
-
-def sync_folder(folder: Path) -> None:
-    """Names live in the folder: a rename is safe once the folder is on the disk."""
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

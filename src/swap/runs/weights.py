@@ -5,6 +5,7 @@ under the same name. It holds the sha256 of the weights and, as its last line, o
 says, not of its spaces. So damage to either file is told, and so is a card of other weights.
 """
 
+import contextlib
 import json
 from collections.abc import Mapping
 from pathlib import Path
@@ -14,9 +15,10 @@ import safetensors.torch
 from torch import Tensor
 
 from swap.errors import UserError
+from swap.files import beside, replace_pair
 from swap.runs.origin import origin
 from swap.runs.reading import DamagedError, parse_json, parse_tensors, read_file, whole
-from swap.runs.shards import pack, plain, replace_file, sha256
+from swap.runs.shards import pack, plain, sha256
 
 ENDING = ".safetensors"
 FORMAT = 2
@@ -41,14 +43,24 @@ def save_weights(path: Path, tensors: Mapping[str, Tensor], card: Mapping[str, A
         written[SEAL] = seal(written)
     except ValueError:
         raise UserError("a card holds finite numbers only; look for NaN in its figures") from None
+    text = (json.dumps(written, indent=1) + "\n").encode()
     path.parent.mkdir(parents=True, exist_ok=True)
-    replace_file(path, data)
-    replace_file(path.with_suffix(".json"), (json.dumps(written, indent=1) + "\n").encode())
+    replace_pair(path, data, path.with_suffix(".json"), text)
 
 
 def load_weights(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
     """The tensors, on the CPU, and the card; one line if either is missing or damaged."""
-    card_file = path.with_suffix(".json")
+    place = path.with_suffix(".json")
+    try:
+        return load_pair(path, place)
+    except UserError:
+        # Whoever wrote the two may have been stopped between them: then the card lies beside.
+        with contextlib.suppress(UserError):
+            return load_pair(path, beside(place))
+        raise
+
+
+def load_pair(path: Path, card_file: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
     for file in (path, card_file):
         if not file.exists() and not file.is_symlink():
             raise UserError(f"no file '{file}'; weights are NAME{ENDING} and NAME.json together")

@@ -10,6 +10,8 @@ from functools import cache
 import torch
 import warp as wp
 
+from swap.caches import WARP, prepare
+
 PATIENCE_S = 4.0
 """Kernels from the cache load faster than this."""
 COMPILING = "compiling kernels, once; this may take a minute"
@@ -18,6 +20,7 @@ COMPILING = "compiling kernels, once; this may take a minute"
 @cache
 def wake() -> None:
     """Start Warp. It would greet every user, warn those without a GPU, and report every kernel."""
+    prepare(WARP)
     wp.config.log_level = wp.LOG_WARNING
     # Its library, not its Python, writes the warning: only the file behind stderr can refuse it.
     with contextlib.nullcontext() if torch.cuda.is_available() else _deaf():

@@ -15,6 +15,7 @@ import numpy as np
 from PIL import Image
 
 from swap.errors import UserError
+from swap.files import whole
 
 KINDS = (".mp4", ".gif")
 QUALITY = 20
@@ -174,7 +175,8 @@ def save_picture(picture: np.ndarray, path: str | Path) -> None:
     if path.suffix.lower() != ".png":
         raise UserError(f"cannot write '{path.name}'; end it in .png")
     try:
-        Image.fromarray(picture).save(path, optimize=True)
+        with whole(path) as file:
+            Image.fromarray(picture).save(file, optimize=True)
     except OSError as error:
         raise _unwritable(path, error) from None
 

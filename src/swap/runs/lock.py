@@ -1,0 +1,49 @@
+"""A run's folder in, a lock out that says whether the folder is still where it was."""
+
+import contextlib
+import errno
+import fcntl
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from swap.errors import UserError
+from swap.files import plainly
+
+LOCK = "run.lock"
+
+
+@contextlib.contextmanager
+def locked(folder: Path) -> Iterator["Lock"]:
+    """One run at a time in a folder; the lock goes with the process, however it ends."""
+    with contextlib.ExitStack() as stack:
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            # Open, the folder keeps its number: no other that takes its place can have it.
+            place = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+            stack.callback(os.close, place)
+            file = stack.enter_context(open(folder / LOCK, "a", opener=plainly))
+        except OSError as error:
+            if error.errno == errno.ELOOP and (folder / LOCK).is_symlink():
+                raise UserError(f"'{folder / LOCK}' is a link; remove it") from None
+            raise UserError(f"cannot write into '{folder}' ({error.strerror})") from None
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise UserError(f"another run is writing into '{folder}'; choose another") from None
+        yield Lock(folder, place)
+
+
+class Lock:
+    """A folder that is held, and its open handle."""
+
+    def __init__(self, folder: Path, handle: int) -> None:
+        self.folder, self.handle = folder, handle
+
+    @property
+    def lost(self) -> bool:
+        """Whether the folder was moved or removed; something else may be in its place."""
+        try:
+            return not os.path.samestat(os.stat(self.folder), os.fstat(self.handle))
+        except OSError:
+            return True

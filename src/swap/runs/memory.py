@@ -1,0 +1,56 @@
+"""How many worlds, where, and what they are for, in; about how much memory they take, out.
+
+It is told, and refused where the machine has less, before anything is built: a machine that runs
+out of memory later may say nothing at all, or stop some other program.
+"""
+
+import contextlib
+import os
+from pathlib import Path
+
+from swap.errors import UserError
+
+MIB_A_WORLD = {
+    ("cpu", False): 0.4,  # `tiny`, an iteration of 512 worlds less one of 128: 0.22, with room
+    ("cpu", True): 1.7,  # `swap`, built with 256 worlds less 64: 1.1, with room for its work
+    ("gpu", False): 0.25,  # `teacher`: 1.5 GiB with 6000 worlds, docs/log.md
+    ("gpu", True): 1.7,  # `swap`: 9.7 GiB with 6000 worlds, docs/log.md
+}
+"""By engine, and whether a world model learns."""
+CGROUP = Path("/sys/fs/cgroup/memory.max")
+"""What a container may use; a number, or `max`."""
+
+
+def needed_mib(worlds: int, engine: str, *, sees: bool = False) -> float:
+    """Of all of them together."""
+    return worlds * MIB_A_WORLD["gpu" if engine == "gpu" else "cpu", sees]
+
+
+def machine_mib(device: str) -> float:
+    """All memory of the GPU, or all that this process may use of the machine's."""
+    if device.startswith("cuda"):
+        import torch
+
+        return float(torch.cuda.mem_get_info(device)[1]) / 2**20
+    whole = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    with contextlib.suppress(OSError, ValueError):
+        whole = min(whole, int(CGROUP.read_text()))
+    return whole / 2**20
+
+
+def check_memory(worlds: int, device: str, *, sees: bool = False, option: str = "--worlds") -> str:
+    """`memory: about 0.4 of 15.6 GiB for 1,000 worlds`; UserError if that is more than there is."""
+    engine = "gpu" if device.startswith("cuda") else "cpu"
+    gib, have = check_room(worlds, needed_mib(1, engine, sees=sees), device, option)
+    return f"memory: about {gib:,.1f} of {have:,.1f} GiB for {worlds:,} worlds"
+
+
+def check_room(count: int, mib_each: float, device: str, option: str) -> tuple[float, float]:
+    """GiB that so many things take, and that there are; UserError if the former is more."""
+    need, have = count * mib_each / 1024, machine_mib(device) / 1024
+    if need > have:
+        raise UserError(
+            f"{option} {count} needs about {need:,.1f} GiB, {device} has {have:,.1f}; "
+            f"use at most {int(1024 * have / mib_each)}"
+        )
+    return need, have
