@@ -114,6 +114,8 @@ def test_a_run_folder_gets_its_figure_a_kept_file_only_when_asked(tmp_path):
     from swap.cli.eval import Args, picture
 
     file, other = tmp_path / "p.safetensors", tmp_path / "x.svg"
+    (tmp_path / "checkpoints").mkdir()  # what makes a folder a run
+    file.touch()
     assert picture(Args(tmp_path)) == tmp_path / "eval.png"
     assert picture(Args(tmp_path, json=Path("a/b.json"))) == Path("a/b.png")
     assert picture(Args(tmp_path, plot=other)) == other
