@@ -137,7 +137,7 @@ def footfalls(f: Frame) -> Tensor:
 
 def able(f: Frame) -> Tensor:
     """[N] in [0, 1]: how much of a good gait is asked for. On flat ground only; nothing of a robot
-    that cannot walk yet, which these terms would teach to stand; all of one half way up."""
+    that cannot walk yet, which these terms might teach to stand; all of one half way up."""
     return f.flat * (2 * f.progress).clamp(max=1)
 
 
