@@ -156,6 +156,9 @@ def test_the_std_stays_what_it_was_under_other_bounds():
     wanted = std(raw, old).clamp(max=new.max_std)
     torch.testing.assert_close(std(same_std(raw, old, new), new), wanted, atol=1e-3, rtol=0.0)
     torch.testing.assert_close(std(same_std(raw, old, new), new)[:2], wanted[:2])
+    bolder = replace(new, init_std=0.3)
+    wanted = torch.full((4,), 0.3)
+    torch.testing.assert_close(std(same_std(raw, old, bolder), bolder), wanted)
 
 
 def test_the_rate_goes_on_unless_another_is_asked_for():

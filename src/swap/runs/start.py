@@ -91,10 +91,13 @@ def misfit(name: str, how: str) -> UserError:
 
 
 def same_std(raw: Tensor, old: PolicyCfg, new: PolicyCfg) -> Tensor:
-    """The std of actions is kept between bounds; where these have changed, it stays what it was."""
-    if (old.min_std, old.max_std) == (new.min_std, new.max_std):
+    """The std of actions stays what it was, also where its bounds have changed, unless another
+    `init_std` was asked for: a calm robot finds little that is new."""
+    if (old.min_std, old.max_std, old.init_std) == (new.min_std, new.max_std, new.init_std):
         return raw
     std = old.min_std + (old.max_std - old.min_std) * torch.sigmoid(raw.double())
+    if old.init_std != new.init_std:
+        std = torch.full_like(std, new.init_std)
     share = (std - new.min_std) / (new.max_std - new.min_std)
     return share.clamp(EDGE, 1 - EDGE).logit().to(raw.dtype)
 
