@@ -49,13 +49,17 @@ def start_from(model: SavedModel, trainee: Trainee, cfg: TrainCfg) -> list[str]:
         tensors[STD] = same_std(tensors[STD], model.cfg.policy, cfg.policy)
     if RATE in tensors:
         tensors[RATE] = same_rate(tensors[RATE], model.cfg.ppo, cfg.ppo)
+    elif cfg.ppo.kl is not None:
+        # An optimiser that knows nothing yet takes steps of full length in all directions: at the
+        # usual first rate the KL of the first update was 39. From below the rate soon adapts.
+        tensors[RATE] = torch.tensor(cfg.ppo.lr_range[0])
     trainee.begin_with(tensors)
     assert isinstance(trainee.env, ParkourEnv)
     missing = deal(model, trainee.env)
     anew = []
     if has(STYLE, live) and not has(STYLE, tensors):
         anew.append("discriminator")
-    if any(has(prefix, live) and not has(prefix, tensors) for prefix in OPTIMISERS):
+    if any(has(prefix, live) and not has(prefix, model.tensors) for prefix in OPTIMISERS):
         anew.append("optimisers")
     if missing:
         anew.append("curriculum" if not model.curriculum else f"curriculum of {', '.join(missing)}")
