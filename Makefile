@@ -1,23 +1,25 @@
-# Every target does its own set-up: a .venv beside this file, built once from constraints.txt.
+# Every target does its own set-up: a .venv beside this file, built once from constraints.lock.
 PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 JOBS ?= 2
 TEACHER := models/teacher.safetensors
 SEES := models/swap.safetensors
 RUN ?= out/train/first
 SOAK ?= --kills 200 --flips 1000 --options 500 --minutes 30
 
-.PHONY: help setup test lint pytest soak demo train test-oracles bench-oracles clean
+.PHONY: help setup test lint pytest soak demo train test-oracles bench-oracles lock clean
 
 help:  ## show the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
 
-$(READY): pyproject.toml constraints.txt
+$(READY): pyproject.toml constraints.lock
 	@$(PYTHON) -c 'import sys; sys.exit(None if (3, 11) <= sys.version_info < (3, 14) else "SWAP needs Python 3.11 to 3.13; this is %d.%d. Try: make PYTHON=python3.12" % sys.version_info[:2])'
 	@echo "setting up .venv (a minute or two, once)"
 	@$(PYTHON) -m venv .venv
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	@$(PIP) --no-deps --require-hashes -r constraints.lock
+	@$(PIP) --no-build-isolation -c constraints.txt -e '.[dev]'
 	@touch $@
 
 setup: $(READY)  ## make .venv with the command swap in it
@@ -66,6 +68,9 @@ test-oracles: .venv-oracles/.ready  ## compare the layers with escnn (needs gfor
 
 bench-oracles: .venv-oracles/.ready  ## time the layers against dense ones and escnn (needs gfortran)
 	@$(ORACLES) -m swap bench nn
+
+lock:  ## write constraints.lock: the pins of constraints.txt with their hashes (needs the network)
+	@$(PYTHON) tools/lock.py
 
 clean:  ## remove what set-up and tests made
 	rm -rf .venv .venv-oracles .pytest_cache .mypy_cache .ruff_cache .hypothesis
