@@ -38,6 +38,24 @@ def test_failure_moves_it_down_six_times_in_ten():
     assert (c.frontier == 1).float().mean().item() == pytest.approx(0.6, abs=0.03)
 
 
+@pytest.mark.parametrize(("up", "down"), [(1.0, 0.6), (0.2, 1.0)])
+def test_it_settles_where_the_two_chances_balance(up, down):
+    """A chain that only moves to neighbours: what goes up from a level comes down to it."""
+    able = torch.tensor([1.0, 0.9, 0.6, 0.2, 0.0])
+    flow = [1.0]
+    for level in range(LEVELS - 1):
+        flow.append(flow[-1] * able[level].item() * up / ((1 - able[level + 1].item()) * down))
+    wanted = torch.tensor(flow) / sum(flow)
+    c = curriculum(2, replay_share=0.0, up_share=up, down_share=down)
+    generator = torch.Generator().manual_seed(1)
+    for _ in range(150):
+        c.draw(torch.ones(N, dtype=torch.bool))
+        won = torch.rand(N, generator=generator) < able[c.level]
+        c.settle(won, ~won)
+    settled = torch.bincount(c.frontier, minlength=LEVELS) / N
+    torch.testing.assert_close(settled, wanted, atol=0.03, rtol=0)
+
+
 def test_neither_leaves_it_and_it_stays_in_range():
     c = curriculum(0)
     c.settle(~outcome(1.0), ~outcome(1.0))

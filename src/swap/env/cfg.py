@@ -74,11 +74,14 @@ class CurriculumCfg:
     """The frontier every world starts at."""
     replay_share: float = 0.4
     """So many episodes are at a random level below the frontier, and do not move it."""
+    up_share: float = 1.0
     down_share: float = 0.6
-    """A failure at the frontier moves it down with this chance; a success moves it up."""
+    """A success at the frontier moves it up with the first chance, a failure down with the second.
+    It settles where down / (up + down) of the attempts succeed: 3 of 8 for a robot that is to get
+    far, more for one that is to become reliable."""
 
     def __post_init__(self) -> None:
-        check_numbers(self, "curriculum.", shares=("replay_share", "down_share"))
+        check_numbers(self, "curriculum.", shares=("replay_share", "up_share", "down_share"))
 
 
 @dataclass(frozen=True)

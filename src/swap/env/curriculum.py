@@ -1,7 +1,7 @@
 """Outcomes of episodes in, the level of each world's next episode out.
 
-Every world has a frontier: the level it works on. A success there moves it up, a failure moves it
-down with some chance. Part of the episodes replay a random level below it, so that what was learned
+Every world has a frontier: the level it works on. A success there moves it up, a failure down, each
+with some chance. Part of the episodes replay a random level below it, so that what was learned
 is not forgotten; these do not move it. A frontier past the top level means all levels alike: then
 only failures at the top level bring it back.
 """
@@ -43,8 +43,9 @@ class Curriculum:
 
     def settle(self, success: Tensor, failure: Tensor) -> None:
         """Episodes that ended so, [N] bool each; neither: the frontier stays."""
-        dropped = failure & (self._chance.uniform() < self.cfg.down_share)
-        step = success.long() - dropped.long()
+        luck = self._chance.uniform()
+        raised, dropped = luck < self.cfg.up_share, luck < self.cfg.down_share
+        step = (success & raised).long() - (failure & dropped).long()
         step *= self.at_frontier
         self.frontier.add_(step).clamp_(0, self.levels)
 
