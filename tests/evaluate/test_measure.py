@@ -1,7 +1,7 @@
 """What `measure` asks of the physics and makes of its answers; no robot moves here."""
 
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -13,8 +13,11 @@ from swap.courses import FAMILIES, difficulty_of
 from swap.env.terminations import End
 from swap.evaluate import success as of
 from swap.evaluate.wilson import wilson
+from swap.robots import load
+from swap.sim.randomise import nominal
 
 ROBOT = tiny_swap.robot()
+APOLLO = load("apollo")
 POINTS = [("box", 0.25), ("tilted_box", 0.5), ("rocks", 1.0)]
 
 
@@ -29,7 +32,9 @@ class Physics:
         look(0, 0.0)
         look(len(courses) // 2, 0.7)
         look(len(courses), 1.0)
-        return SimpleNamespace(reason=torch.tensor([ending(c) for c in courses]))
+        reason = torch.tensor([ending(c) for c in courses])
+        drawn = replace(nominal(APOLLO, len(courses)), payload=reason.float())
+        return SimpleNamespace(reason=reason, drawn=drawn)
 
     @property
     def courses(self):
@@ -57,6 +62,18 @@ def rows(wanted=POINTS, trials=7, speeds=(1.0,), **options):
 def bits(course):
     parts = (course.pos, course.quat, course.half, [course.goal_tilt, course.goal_x])
     return b"".join(np.asarray(x).tobytes() for x in parts)
+
+
+def test_causes_are_those_of_the_same_trials(physics, monkeypatch):
+    monkeypatch.setitem(of.WORLDS, "cpu", 5)  # batches that end within a point
+    for row in rows(trials=12, why=True):
+        (cause,) = row["causes"]
+        assert cause["what"] == "payload, kg"
+        won = {part["low"]: part["success"] for part in cause["parts"]}
+        assert won == {reason: float(reason == int(End.SUCCESS)) for reason in won}
+        counts = {part["low"]: part["trials"] for part in cause["parts"]}
+        assert counts[int(End.SUCCESS)] == round(row["success"] * 12)
+    assert all("causes" not in row for row in rows())
 
 
 def test_every_trial_has_a_course_of_its_own_of_the_points_size(physics):
@@ -131,7 +148,8 @@ def test_rows_tell_how_trials_ended(physics):
 
 
 def test_no_failure_no_text(monkeypatch):
-    won = SimpleNamespace(reason=torch.full((3,), int(End.SUCCESS)))
+    reason = torch.full((3,), int(End.SUCCESS))
+    won = SimpleNamespace(reason=reason, drawn=nominal(APOLLO, 3))
     monkeypatch.setattr(of, "attempt", lambda *a, **k: won)
     (row,) = rows(POINTS[:1], trials=3)
     assert (row["failures"], row["reasons"], row["stalled"], row["success"]) == ("", {}, 0, 1)

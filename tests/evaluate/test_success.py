@@ -68,6 +68,22 @@ def test_eval_gives_the_same_figures_for_a_run_and_for_its_kept_file(run_folder,
     assert file.with_suffix(".png").stat().st_size > 1000  # of the run folder
 
 
+def test_why_is_a_table_of_what_was_random(run_folder, tmp_path, capsys):
+    words = ["eval", str(run_folder), "--family", "flat", "--trials", "8", "--device", "cpu"]
+    assert cli.dispatch([*words, "--why"]) == 0
+    assert "Nothing was random" in capsys.readouterr().out  # tiny has one robot only
+    file = tmp_path / "eval.json"
+    words[1] = "teacher"
+    assert cli.dispatch([*words, "--why", "--json", str(file)]) == 0
+    (row,) = json.loads(file.read_text())["rows"]
+    text = capsys.readouterr().out
+    assert "flat 0 m at 1 m/s: success by what was random" in text
+    for cause in row["causes"]:
+        assert cause["what"] in text
+        for part in cause["parts"]:
+            assert f"{part['low']:.3g} to {part['high']:.3g}: {part['success']:.0%}" in text
+
+
 def test_sizes_are_measured_as_they_are_asked_for(run_folder, tmp_path):
     file = tmp_path / "eval.json"
     words = ["eval", str(run_folder), "--sizes", "0.35", "0.4", "--trials", "1", "--device", "cpu"]

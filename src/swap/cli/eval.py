@@ -1,8 +1,9 @@
 """`swap eval`: how often a trained robot succeeds, by obstacle and size."""
 
+import math
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import tyro
 
@@ -10,6 +11,8 @@ from swap.cli.device import chosen
 from swap.cli.show import Report, save, show, writable
 from swap.errors import UserError, unknown
 from swap.validate import check_numbers
+
+QUARTERS = ("lowest quarter", "second", "third", "highest")
 
 
 @dataclass(frozen=True)
@@ -35,6 +38,9 @@ class Args:
     """Of courses, starts and noise."""
     blind: bool = False
     """Blank the camera (nothing seen, the farthest in every pixel): what are eyes worth?"""
+    why: bool = False
+    """Also show what trials that fail have in common: success by quarters of friction, payload and
+    whatever else is random."""
     device: str = "auto"
     """cpu, cuda, or auto."""
     json: Path | None = None
@@ -88,6 +94,7 @@ def run(args: Args) -> int:
                 seed=args.seed,
                 side=args.side,
                 blind=args.blind,
+                why=args.why,
                 told=told,
             )
         )
@@ -101,15 +108,37 @@ def run(args: Args) -> int:
         title += ", blind"
         notes.append("blind: the camera was blanked, the farthest in every pixel.")
     facts = {"speeds_mps": speeds, "side": args.side, "seed": args.seed, "blind": args.blind}
-    hidden = {"difficulty", "reasons", "stalled"} | ({"speed"} if len(speeds) == 1 else set())
+    hidden = {"difficulty", "reasons", "stalled", "causes"} | (
+        {"speed"} if len(speeds) == 1 else set()
+    )
     shown = [{key: x for key, x in row.items() if key not in hidden} for row in rows]
     show(Report(title, shown, notes))
+    if args.why:
+        for row in rows:
+            show(reasons_table(row))
     save(Report(title, rows, notes, facts), args.json)
     if plot is not None:
         arms = by_speed("" if len(speeds) > 1 else robot.name, rows)
         write(success_figure(arms, list(dict.fromkeys(families)), title), plot)
         print(f"figure: {plot}")
     return 0
+
+
+def reasons_table(row: dict[str, Any]) -> Report:
+    """Of one point; each cell is a range of values and the success of the trials in it."""
+    lines = []
+    for cause in row["causes"]:
+        cells = [f"{p['low']:.3g} to {p['high']:.3g}: {p['success']:.0%}" for p in cause["parts"]]
+        cells += [""] * (4 - len(cells))
+        lines.append({"what": cause["what"], **dict(zip(QUARTERS, cells, strict=True))})
+    rate, title = row["success"], f"{row['family']} {row['size']:.3g} {row['unit']}"
+    chance = 2 * math.sqrt(rate * (1 - rate) / max(1, row["trials"] / 4))
+    note = f"By chance alone the success of a quarter is within {chance:.0%} of {rate:.0%}."
+    return Report(
+        f"{title} at {row['speed']:g} m/s: success by what was random",
+        lines,
+        [note if lines else "Nothing was random: the robot's training has no randomisation."],
+    )
 
 
 def picture(args: Args) -> Path | None:

@@ -19,6 +19,7 @@ from swap.env.frame import Frame
 from swap.env.terminations import End, Verdict
 from swap.errors import UserError
 from swap.sim import CONTROL_DT
+from swap.sim.randomise import Draw
 from swap.team import ALONE, Team
 
 
@@ -30,6 +31,7 @@ class Outcome:
     reason: Tensor  # long, an End
     time_s: Tensor
     far_m: Tensor  # the largest x reached
+    drawn: Draw  # friction, masses and motors, as they are until the next reset
 
 
 class Trials(ParkourEnv):
@@ -84,7 +86,8 @@ class Trials(ParkourEnv):
         """As far as it is known; `RUNNING` and no success where a trial goes on."""
         success = self._reason == int(End.SUCCESS)
         far_m = self.memory.best_x.clone()
-        return Outcome(success, self._reason.clone(), self._steps * CONTROL_DT, far_m)
+        time_s = self._steps * CONTROL_DT
+        return Outcome(success, self._reason.clone(), time_s, far_m, self.engine.drawn)
 
     @property
     def ended(self) -> int:

@@ -20,6 +20,7 @@ from swap.env import ParkourEnv
 from swap.env.terminations import End
 from swap.env.trials import Outcome
 from swap.errors import UserError
+from swap.evaluate.causes import RANDOM, causes, drawn_values
 from swap.evaluate.trained import Trained, engine_for
 from swap.evaluate.wilson import wilson
 
@@ -77,14 +78,16 @@ def measure(
     seed: int = 0,
     side: Side = "both",
     blind: bool = False,
+    why: bool = False,
     told: Callable[[Progress], None] | None = None,
 ) -> Iterator[dict[str, Any]]:
-    """A row a speed and point, batch by batch. `blind`: with the camera blanked. `told` is called
-    several times a batch."""
+    """A row a speed and point, batch by batch. `blind`: with the camera blanked. `why`: rows tell
+    the causes of failures. `told` is called several times a batch."""
     _check(robot, trials, speeds_mps, seed, blind)
     each, at_once = len(wanted) * trials, WORLDS[engine_for(device)]
     for pass_, speed in enumerate(speeds_mps):
-        reasons: list[int] = []  # of the trials that are not in a row yet
+        reasons = torch.empty(0, dtype=torch.long)  # of the trials that are not in a row yet
+        values = torch.empty(0, len(RANDOM), dtype=torch.float64)  # of the same
         rows = iter(wanted)
         for first in range(0, each, at_once):
             numbers = range(first, min(first + at_once, each))
@@ -94,10 +97,15 @@ def measure(
             before = pass_ * each + first
             look = partial(_tell, told, before, len(courses), len(speeds_mps) * each)
             outcome = attempt(robot, courses, speed, device, seed + first, blind=blind, look=look)
-            reasons += outcome.reason.tolist()
+            reasons = torch.cat([reasons, outcome.reason.cpu()])
+            values = torch.cat([values, drawn_values(outcome.drawn)])
             while len(reasons) >= trials:
-                yield _row(*next(rows), speed, side, reasons[:trials])
-                reasons = reasons[trials:]
+                row = _row(*next(rows), speed, side, reasons[:trials].tolist())
+                if why:
+                    won = reasons[:trials] == int(End.SUCCESS)
+                    row["causes"] = causes(values[:trials], won)
+                yield row
+                reasons, values = reasons[trials:], values[trials:]
 
 
 @torch.no_grad()
