@@ -20,6 +20,7 @@ from swap.runs.checkpoint import FOLDER, LATEST, numbered
 from swap.runs.config import changes
 from swap.runs.console import clock, short
 from swap.runs.memory import check_memory
+from swap.runs.migrations import as_stored
 from swap.runs.models import SavedModel, read_model
 from swap.runs.parkour import ParkourCfg
 from swap.runs.presets import find, listed
@@ -180,7 +181,7 @@ def work(plan: Plan, team: Team) -> int:
         trainee,
         plan.folder,
         plan.cfg.run,
-        config={"preset": plan.preset, "cfg": to_json(plan.cfg), **record},
+        config={**as_stored(plan.preset, plan.cfg), **record},
         resume=plan.resume,
         started_s=plan.started_s,
         team=team,

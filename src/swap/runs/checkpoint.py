@@ -19,6 +19,7 @@ from torch import Tensor
 from swap.errors import UserError
 from swap.files import replace_file, sync_folder
 from swap.learn.trainer import NETWORKS
+from swap.runs.migrations import upgraded
 from swap.runs.reading import DamagedError, check_numbers, read_file, whole
 from swap.runs.shards import MANIFEST, read_folder, write_folder
 
@@ -141,6 +142,7 @@ def read(place: Path) -> Checkpoint:
     if not tensors:
         raise DamagedError(f"{place.name} holds no tensors")
     check_numbers(tensors, NETWORKS)
+    config, tensors = upgraded(config, tensors)
     return Checkpoint(place, iteration, tensors, numbers, config)
 
 

@@ -23,6 +23,7 @@ from swap.learn.trainer import NETWORKS, OPTIMISERS
 from swap.runs.checkpoint import FOLDER, Checkpoint, Say, is_checkpoint, load
 from swap.runs.config import from_json, to_json
 from swap.runs.crew import CREW, OTHERS
+from swap.runs.migrations import as_stored, upgraded
 from swap.runs.parkour import ParkourCfg
 from swap.runs.presets import TrainCfg, find
 from swap.runs.reading import DamagedError, check_numbers, whole
@@ -112,6 +113,10 @@ def read_model(path: Path, say: Say = print) -> SavedModel:
     path = find_model(path)
     if not holds_run(path):
         tensors, card = load_weights(path)
+        try:
+            card, tensors = upgraded(card, tensors)
+        except DamagedError as fault:
+            raise UserError(f"'{path}' is refused: {fault}") from None
         model = model_of(path, card, card.get("iteration"), tensors)
         check(model, path)
         return model
@@ -196,9 +201,8 @@ def keep(
     if optimiser and not any(name.startswith(OPTIMISERS) for name in model.tensors):
         raise UserError("there are no optimisers in that file; keep them from the run's folder")
     card = {
-        "preset": model.name,
+        **as_stored(model.name, with_robot(model.cfg)),
         "iteration": model.iteration,
-        "cfg": to_json(with_robot(model.cfg)),
         "figures": dict(figures),
     }
     ours = (*NETWORKS, CURRICULUM, *(OPTIMISERS if optimiser else ()))

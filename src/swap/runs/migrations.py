@@ -1,0 +1,92 @@
+"""Configs and tensors of older runs and models -> the same by today's names.
+
+A checkpoint and a card say in `cfg_version` whose names they use; without it, it is 0. To rename a
+config key or a part of a tensor's name, append a `Renames` to HISTORY. What was saved before then
+still loads.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from torch import Tensor
+
+from swap.runs.config import to_json
+from swap.runs.reading import DamagedError, whole
+
+KEY = "cfg_version"
+
+
+@dataclass(frozen=True)
+class Renames:
+    """What one version calls otherwise than the one before: old name -> new name."""
+
+    config: Mapping[str, str] = field(default_factory=dict)
+    """Keys with all their parents: `env.curriculum.down_share`. A table moves with all it holds."""
+    tensors: Mapping[str, str] = field(default_factory=dict)
+    """Words of names, one or several in a row: `actor.reader` in `policy/actor.reader.norm.mean`,
+    and in what the optimiser holds of it."""
+
+
+HISTORY: tuple[Renames, ...] = ()
+"""The first leads from version 0 to version 1, and so on."""
+
+
+def as_stored(preset: str, cfg: Any) -> dict[str, Any]:
+    """What checkpoints and cards hold of a config."""
+    return {KEY: len(HISTORY), "preset": preset, "cfg": to_json(cfg)}
+
+
+def upgraded(
+    stored: Mapping[str, Any], tensors: Mapping[str, Tensor]
+) -> tuple[dict[str, Any], dict[str, Tensor]]:
+    """What was read of a checkpoint or card, by today's names; DamagedError if it is newer than
+    this program."""
+    version = stored.get(KEY, 0)
+    if not whole(version):
+        raise DamagedError(f"'{KEY}' is no version")
+    if version > len(HISTORY):
+        raise DamagedError(f"its config is of version {version}; upgrade swap to read it")
+    cfg = stored.get("cfg")
+    for renames in HISTORY[version:]:
+        if isinstance(cfg, Mapping):
+            cfg = renamed_keys(cfg, renames.config)
+        tensors = {renamed(name, renames.tensors): x for name, x in tensors.items()}
+    known = {"cfg": cfg} if "cfg" in stored else {}
+    return {**stored, **known, KEY: len(HISTORY)}, dict(tensors)
+
+
+def renamed_keys(cfg: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
+    """The same tables; a key that is not there is not missed: its default was meant."""
+    out = copied(cfg)
+    for old, new in names.items():
+        *parents, last = old.split(".")
+        table = find(out, parents)
+        if table is not None and last in table:
+            value = table.pop(last)
+            *parents, last = new.split(".")
+            place = out
+            for parent in parents:
+                place = place.setdefault(parent, {})
+            place[last] = value
+    return out
+
+
+def copied(table: Mapping[str, Any]) -> dict[str, Any]:
+    return {k: copied(x) if isinstance(x, Mapping) else x for k, x in table.items()}
+
+
+def find(table: dict[str, Any], parents: list[str]) -> dict[str, Any] | None:
+    for parent in parents:
+        inner = table.get(parent)
+        if not isinstance(inner, dict):
+            return None
+        table = inner
+    return table
+
+
+def renamed(name: str, words: Mapping[str, str]) -> str:
+    for old, new in words.items():
+        name = re.sub(rf"(?<!\w){re.escape(old)}(?!\w)", new, name)
+    return name

@@ -1,0 +1,109 @@
+"""What was saved before a rename loads; what is newer is refused."""
+
+import json
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+
+from swap.cli.main import dispatch
+from swap.errors import UserError
+from swap.evaluate.trained import trained
+from swap.runs import load, migrations
+from swap.runs.migrations import KEY, Renames, as_stored, upgraded
+from swap.runs.models import keep, read_model
+from swap.runs.presets import find
+from swap.runs.reading import DamagedError
+
+DATA = Path(__file__).parent / "data"
+"""Written by the program as it was before anything was renamed."""
+
+
+@pytest.fixture
+def history(monkeypatch):
+    """Two renames of a made-up past."""
+    first = Renames({"ppo.old_lr": "ppo.lr"}, {"actor.eye": "actor.reader"})
+    second = Renames({"style": "amp", "env.noise": "env.random.noise"}, {"judge": "net"})
+    monkeypatch.setattr(migrations, "HISTORY", (first, second))
+
+
+def test_keys_move_with_all_they_hold_and_words_of_tensors_wherever_they_are(history):
+    cfg = {"ppo": {"old_lr": 1.0, "clip": 0.2}, "style": {"weight": 2}, "env": {"noise": [3]}}
+    names = (
+        "policy/actor.eye.norm",
+        "ppo/adam/actor.eye.norm/exp_avg",
+        "actor.eyes",
+        "amp/judge/0",
+    )
+    tensors = {name: torch.tensor(k) for k, name in enumerate(names)}
+    told, moved = upgraded({"preset": "x", "cfg": cfg}, tensors)
+    assert told == {
+        "preset": "x",
+        KEY: 2,
+        "cfg": {
+            "ppo": {"lr": 1.0, "clip": 0.2},
+            "amp": {"weight": 2},
+            "env": {"random": {"noise": [3]}},
+        },
+    }
+    wanted = ["policy/actor.reader.norm", "ppo/adam/actor.reader.norm/exp_avg", "actor.eyes"]
+    assert list(moved) == [*wanted, "amp/net/0"]
+    assert [x.item() for x in moved.values()] == [0, 1, 2, 3]
+    assert cfg["ppo"] == {"old_lr": 1.0, "clip": 0.2}  # the old one is left alone
+
+
+def test_only_what_came_since_is_renamed(history):
+    told, moved = upgraded({KEY: 1, "cfg": {"ppo": {"old_lr": 1}, "style": 2}}, {"actor.eye": 0})
+    assert told["cfg"] == {"ppo": {"old_lr": 1}, "amp": 2}
+    assert list(moved) == ["actor.eye"]
+
+
+@pytest.mark.parametrize(
+    ("version", "says"), [(3, "upgrade swap"), (-1, "no version"), ("1", "no")]
+)
+def test_what_is_newer_or_no_version_is_refused(history, version, says):
+    with pytest.raises(DamagedError, match=says):
+        upgraded({KEY: version, "cfg": {}}, {})
+
+
+def test_a_newer_model_is_refused_in_one_line(tmp_path, monkeypatch):
+    model = read_model(DATA / "kept-0.safetensors")
+    monkeypatch.setattr(migrations, "HISTORY", (*migrations.HISTORY, Renames()))
+    keep(model, tmp_path / "newer.safetensors", {})
+    monkeypatch.undo()
+    with pytest.raises(UserError, match=r"refused: its config is of version \d+; upgrade swap"):
+        read_model(tmp_path / "newer.safetensors")
+
+
+def test_what_is_stored_says_its_version():
+    assert as_stored("tiny", find("tiny"))[KEY] == len(migrations.HISTORY)
+
+
+# --- written before ------------------------------------------------------------------------------
+@pytest.mark.parametrize("name", ["swap", "teacher"])
+def test_cards_of_before_give_the_configs_they_gave(name):
+    card = json.loads((DATA / f"{name}-0.json").read_text())
+    assert KEY not in card
+    told, _ = upgraded(card, {})
+    assert told["preset"] == name
+    model = read_model(Path(name))
+    assert model.cfg.env.robot == "apollo"
+
+
+def test_a_run_of_before_is_read_kept_and_goes_on(tmp_path, capsys):
+    shutil.copytree(DATA / "run-0", tmp_path / "run")
+    before = load(tmp_path / "run")
+    model = read_model(tmp_path / "run")
+    kept = read_model(DATA / "kept-0.safetensors")
+    assert model.cfg == replace(kept.cfg, run=model.cfg.run)
+    for name, x in kept.tensors.items():
+        assert torch.equal(x, model.tensors[name]), name
+    assert trained(tmp_path / "run").sees
+    assert dispatch(["train", "--resume", str(tmp_path / "run"), "--iterations", "1"]) == 0
+    assert "done: 5 iterations" in capsys.readouterr().out
+    after = load(tmp_path / "run")
+    assert after.iteration == before.iteration + 1
+    assert after.tensors.keys() == before.tensors.keys()
+    assert after.config[KEY] == len(migrations.HISTORY)
