@@ -92,14 +92,17 @@ def test_cards_of_before_give_the_configs_they_gave(name):
     assert model.cfg.env.robot == "apollo"
 
 
-def test_a_run_of_before_is_read_kept_and_goes_on(tmp_path, capsys):
-    shutil.copytree(DATA / "run-0", tmp_path / "run")
-    before = load(tmp_path / "run")
-    model = read_model(tmp_path / "run")
-    kept = read_model(DATA / "kept-0.safetensors")
+def test_a_file_of_before_holds_what_its_run_holds():
+    model, kept = read_model(DATA / "swap-run-0"), read_model(DATA / "kept-0.safetensors")
     assert model.cfg == replace(kept.cfg, run=model.cfg.run)
     for name, x in kept.tensors.items():
         assert torch.equal(x, model.tensors[name]), name
+
+
+@pytest.mark.parametrize("arm", ["swap", "augment"])
+def test_a_run_of_before_is_read_and_goes_on(arm, tmp_path, capsys):
+    shutil.copytree(DATA / f"{arm}-run-0", tmp_path / "run")
+    before = load(tmp_path / "run")
     assert trained(tmp_path / "run").sees
     assert dispatch(["train", "--resume", str(tmp_path / "run"), "--iterations", "1"]) == 0
     assert "done: 5 iterations" in capsys.readouterr().out
