@@ -17,7 +17,7 @@ from typing import Any
 
 import torch
 
-from swap.env import EndCfg, EnvCfg
+from swap.env import EnvCfg, TerminationCfg
 from swap.learn import PPOCfg
 from swap.policy import PolicyCfg
 from swap.runs import (
@@ -38,7 +38,10 @@ SMALL = ParkourCfg(
     worlds=4,
     engine="cpu",
     env=EnvCfg(
-        families=(("flat", 1.0), ("box", 1.0)), levels=2, variants=1, ends=EndCfg(episode_s=0.3)
+        families=(("flat", 1.0), ("box", 1.0)),
+        levels=2,
+        variants=1,
+        terminations=TerminationCfg(episode_length_s=0.3),
     ),
     policy=PolicyCfg(actor_hidden=(16,), critic_hidden=(16,)),
     ppo=PPOCfg(steps=6, epochs=1, minibatches=2),

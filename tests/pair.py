@@ -16,7 +16,7 @@ import torch
 import torch.distributed as dist
 
 from script import told_by
-from swap.team import Team
+from swap.team import ProcessGroup
 
 SIZE = 2
 
@@ -30,7 +30,7 @@ def watch(script: str, folder: Path) -> dict[str, list[Any]]:
     return told
 
 
-def play(scenarios: Mapping[str, Callable[[Team], Any]], folder: Path) -> None:
+def play(scenarios: Mapping[str, Callable[[ProcessGroup], Any]], folder: Path) -> None:
     """In a script: play all of them and print what they gave."""
     gc.collect()  # threads of what was imported or compiled by now end before a fork
     print(json.dumps({name: both(work, folder / name) for name, work in scenarios.items()}))
@@ -41,7 +41,7 @@ def begin() -> None:
     os.environ.setdefault("GLOO_SOCKET_IFNAME", "lo")
 
 
-def both(work: Callable[[Team], Any], folder: Path) -> list[Any]:
+def both(work: Callable[[ProcessGroup], Any], folder: Path) -> list[Any]:
     """What `work` gives in each of two processes; a traceback if it fails."""
     folder.mkdir(parents=True)
     children = []
@@ -52,7 +52,7 @@ def both(work: Callable[[Team], Any], folder: Path) -> list[Any]:
         try:
             meeting = f"file://{folder}/meeting"
             dist.init_process_group("gloo", init_method=meeting, rank=rank, world_size=SIZE)
-            told = work(Team(rank, SIZE))
+            told = work(ProcessGroup(rank, SIZE))
         except BaseException:
             told = traceback.format_exc()
         (folder / str(rank)).write_text(json.dumps(told))

@@ -11,12 +11,12 @@ import torch
 
 import toy_model
 from pair import SIZE, begin, play
-from swap.learn import AMP, AMPCfg, ModelCfg, ModelLearner, Replay, SymmetryCfg, Trainer
-from swap.learn.tally import Tally
-from swap.learn.together import Pooled
+from swap.learn import AMP, AMPCfg, ModelCfg, ModelLearner, ReplayBuffer, SymmetryCfg, Trainer
+from swap.learn.tally import MetricAccumulator
+from swap.learn.together import PooledNorms
 from swap.nn import RunningNorm
 from swap.symmetry import Spaces, signs
-from swap.team import Team
+from swap.team import ProcessGroup
 from toy_world import Toy, small
 
 CPU = torch.device("cpu")
@@ -42,7 +42,7 @@ def timeless(told) -> dict[str, float]:
     return {name: x for name, x in told.items() if not name.startswith("time/")}
 
 
-def ready(team: Team, kind: str, **ppo) -> tuple[Trainer, Trainer]:
+def ready(processes: ProcessGroup, kind: str, **ppo) -> tuple[Trainer, Trainer]:
     """One trainer alone that holds a rollout, and ours that holds its part of that rollout."""
     cfg = replace(small(equivariant=kind == "none", **ppo), symmetry=SymmetryCfg(kind))
     whole = Trainer(cfg, Toy(WORLDS))
@@ -50,7 +50,7 @@ def ready(team: Team, kind: str, **ppo) -> tuple[Trainer, Trainer]:
     whole.collector.collect(cfg.ppo.gamma, cfg.ppo.lam)
     whole.rollout.valid[:, : WORLDS // SIZE : 2] = False  # a process with fewer samples counts less
     whole.collector._estimate(cfg.ppo.gamma, cfg.ppo.lam)
-    half = Trainer(cfg, Toy(WORLDS // SIZE), team=team)
+    half = Trainer(cfg, Toy(WORLDS // SIZE), processes=processes)
     half.policy.load_state_dict(whole.policy.state_dict())
     for (_, x), (_, y) in zip(half.ppo.state(), whole.ppo.state(), strict=True):
         x.copy_(y)
@@ -59,11 +59,11 @@ def ready(team: Team, kind: str, **ppo) -> tuple[Trainer, Trainer]:
         x, y = getattr(ours, name), getattr(theirs, name)
         several = zip(x, y, strict=True) if isinstance(x, tuple) else [(x, y)]
         for a, b in several:
-            a.copy_(b[:, team.rank * n : (team.rank + 1) * n])
+            a.copy_(b[:, processes.rank * n : (processes.rank + 1) * n])
     ours.std.copy_(theirs.std)
     half.collector._estimate(cfg.ppo.gamma, cfg.ppo.lam)
-    whole.tally.read()
-    half.tally.read()
+    whole.metrics.read()
+    half.metrics.read()
     return whole, half
 
 
@@ -77,15 +77,15 @@ def minibatches(trainer: Trainer, half: Trainer):
     everyones = [order // n * WORLDS + rank * n + order % n for rank, order in enumerate(orders)]
     for k in range(count):
         yield (
-            orders[half.team.rank].chunk(count)[k],
+            orders[half.processes.rank].chunk(count)[k],
             torch.cat([rows.chunk(count)[k] for rows in everyones]),
         )
 
 
-def ppo(team: Team, kind: str) -> dict[str, Any]:
-    whole, half = ready(team, kind)
+def ppo(processes: ProcessGroup, kind: str) -> dict[str, Any]:
+    whole, half = ready(processes, kind)
     valid = [int(part.sum()) for part in whole.rollout.valid.split(half.env.n, 1)]
-    mine = whole.rollout.advantage.split(half.env.n, 1)[team.rank]
+    mine = whole.rollout.advantage.split(half.env.n, 1)[processes.rank]
     advantage = apart([mine], [half.rollout.advantage])
     before = [p.detach().clone() for p in half.ppo.parameters]
     for _ in range(2):
@@ -93,7 +93,7 @@ def ppo(team: Team, kind: str) -> dict[str, Any]:
             for trainer, rows in ((half, ours), (whole, everyones)):
                 trainer.ppo.rows.copy_(rows)
                 trainer.ppo.step()
-    told, theirs = half.tally.read(), whole.tally.read()
+    told, theirs = half.metrics.read(), whole.metrics.read()
     return {
         "valid": valid,
         "advantage": advantage,
@@ -105,38 +105,38 @@ def ppo(team: Team, kind: str) -> dict[str, Any]:
     }
 
 
-def fault(team: Team) -> dict[str, Any]:
+def fault(processes: ProcessGroup) -> dict[str, Any]:
     """A sample of the second process is not finite: nobody takes the step, and it counts once."""
-    _, half = ready(team, "none")
+    _, half = ready(processes, "none")
     before = [x.clone() for x in half.tensors().values()]
-    if team.rank == 1:
+    if processes.rank == 1:
         half.rollout.advantage[half.rollout.valid.nonzero()[0].unbind()] = torch.inf
     half.ppo.rows.copy_(torch.arange(len(half.ppo.rows)))
     half.ppo.step()
     same = all(torch.equal(a, b) for a, b in zip(before, half.tensors().values(), strict=True))
-    return {"same": same, "skipped": half.tally.read()["guard/skipped_updates"]}
+    return {"same": same, "skipped": half.metrics.read()["guard/skipped_updates"]}
 
 
-def model(team: Team) -> dict[str, Any]:
-    def learner(batch: int, tally: Tally, **more) -> ModelLearner:
+def model(processes: ProcessGroup) -> dict[str, Any]:
+    def learner(batch: int, metrics: MetricAccumulator, **more) -> ModelLearner:
         net = toy_model.build()
-        replay = Replay(net, 6, 12, CPU)
+        replay = ReplayBuffer(net, 6, 12, CPU)
         ticks, _ = toy_model.sequences(net, n=6, ticks=12)
         for t in range(12):
             tick = {name: x[:, t] for name, x in ticks._asdict().items() if name != "context"}
             replay.store(tick, toy_model.latent(net, 6, torch.Generator().manual_seed(t)))
             replay.stored()
         cfg = ModelCfg(net.cfg, batch=batch, ticks=4, memory=12, warm_up=1, lr=1e-3)
-        return ModelLearner(cfg, net, replay, tally, capture=False, **more)
+        return ModelLearner(cfg, net, replay, metrics, capture=False, **more)
 
-    tallies = Tally(CPU), Tally(CPU, team)
-    whole, half = learner(6, tallies[0]), learner(3, tallies[1], team=team)
+    tallies = MetricAccumulator(CPU), MetricAccumulator(CPU, processes)
+    whole, half = learner(6, tallies[0]), learner(3, tallies[1], processes=processes)
     before = [p.detach().clone() for p in half.parameters]
     generator, valid = torch.Generator().manual_seed(3), []
     for _ in range(4):
         whole.draw(generator)
         for name in ("worlds", "starts", "noise"):
-            getattr(half, name).copy_(getattr(whole, name).chunk(SIZE)[team.rank])
+            getattr(half, name).copy_(getattr(whole, name).chunk(SIZE)[processes.rank])
         valid.append([int(x.sum()) for x in whole._sequences().valid.chunk(SIZE)])
         whole.step()
         half.step()
@@ -144,51 +144,51 @@ def model(team: Team) -> dict[str, Any]:
         "valid": valid,
         "moved": apart(before, half.parameters),
         "parameters": apart(whole.parameters, half.parameters),
-        "figures": [tally.read() for tally in tallies],
+        "figures": [metrics.read() for metrics in tallies],
         "hash": hashed(half.parameters),
     }
 
 
-def amp(team: Team) -> dict[str, Any]:
+def amp(processes: ProcessGroup) -> dict[str, Any]:
     frame = Spaces().layout("joint_pos", "lin_vel", "ang_vel", "joint_vel").rep
     chance = torch.Generator().manual_seed(5)
     expert = torch.randn(90, 2, frame.dim, generator=chance)
     motion = torch.randn(40, 2, frame.dim, generator=chance) + 0.5
 
-    def learner(batch: int, tally: Tally, **more) -> AMP:
+    def learner(batch: int, metrics: MetricAccumulator, **more) -> AMP:
         cfg = AMPCfg(hidden=(16,), batch=batch, replay=64, lr=1e-3)
-        made = AMP(cfg, expert, frame, 40, 1, tally, capture=False, **more)
+        made = AMP(cfg, expert, frame, 40, 1, metrics, capture=False, **more)
         made.store(motion, torch.ones(40, dtype=torch.bool))
         return made
 
-    tallies = Tally(CPU), Tally(CPU, team)
-    whole, half = learner(32, tallies[0]), learner(16, tallies[1], team=team)
+    tallies = MetricAccumulator(CPU), MetricAccumulator(CPU, processes)
+    whole, half = learner(32, tallies[0]), learner(16, tallies[1], processes=processes)
     before = [p.detach().clone() for p in half.parameters]
     for _ in range(4):
         whole.theirs.copy_(torch.randint(90, (32,), generator=chance))
         whole.ours.copy_(whole.ring.pick(torch.rand(32, generator=chance)))
         for name in ("theirs", "ours"):
-            getattr(half, name).copy_(getattr(whole, name).chunk(SIZE)[team.rank])
+            getattr(half, name).copy_(getattr(whole, name).chunk(SIZE)[processes.rank])
         whole.step()
         half.step()
     return {
         "moved": apart(before, half.parameters),
         "parameters": apart(whole.parameters, half.parameters),
-        "statistics": apart(whole.net.reader.norm.buffers(), half.net.reader.norm.buffers()),
-        "figures": [tally.read() for tally in tallies],
+        "statistics": apart(whole.net.mlp.norm.buffers(), half.net.mlp.norm.buffers()),
+        "figures": [metrics.read() for metrics in tallies],
         "hash": hashed(half.net.state_dict().values()),
     }
 
 
-def statistics(team: Team) -> dict[str, Any]:
+def statistics(processes: ProcessGroup) -> dict[str, Any]:
     """Of uneven shares, pooled every now and then."""
     rep = signs(1, -1, 1)
     whole, half = RunningNorm(rep), RunningNorm(rep)
-    pooled, chance = Pooled(team, half), torch.Generator().manual_seed(2)
+    pooled, chance = PooledNorms(processes, half), torch.Generator().manual_seed(2)
     for k in range(6):
         x = torch.randn(10, 3, generator=chance) * 3 + k
         whole.update(x)
-        half.update(x[:3] if team.rank == 0 else x[3:])
+        half.update(x[:3] if processes.rank == 0 else x[3:])
         if k % 2:
             pooled.pool()
     return {"count": float(half.count), "apart": apart(whole.buffers(), half.buffers())}
@@ -198,12 +198,12 @@ def statistics(team: Team) -> dict[str, Any]:
 class Part(Toy):
     """Some of the worlds of Toy(WORLDS): all draw the same luck, each takes its own."""
 
-    def __init__(self, team: Team) -> None:
-        self.team = team
-        super().__init__(WORLDS // team.size)
+    def __init__(self, processes: ProcessGroup) -> None:
+        self.processes = processes
+        super().__init__(WORLDS // processes.size)
 
     def _begin(self, mask):
-        mine = slice(self.team.rank * self.n, (self.team.rank + 1) * self.n)
+        mine = slice(self.processes.rank * self.n, (self.processes.rank + 1) * self.n)
         start = (torch.rand(WORLDS, 4, generator=self.generator) * 2 - 1)[mine]
         self.pos = torch.where(mask[:, None], start[:, :2], self.pos)
         self.vel = torch.where(mask[:, None], start[:, 2:], self.vel)
@@ -215,8 +215,8 @@ class Same(Trainer):
     """Explores with its part of the noise that all worlds have, and holds its normalisers: those of
     a team learn of each other's worlds only after a rollout."""
 
-    def __init__(self, cfg, team: Team) -> None:
-        super().__init__(cfg, Part(team), team=team)
+    def __init__(self, cfg, processes: ProcessGroup) -> None:
+        super().__init__(cfg, Part(processes), processes=processes)
         self.luck = torch.Generator().manual_seed(11)
         self.policy.observe = lambda *_: None
         self.statistics.pool = lambda: None
@@ -224,13 +224,13 @@ class Same(Trainer):
     def noise(self):
         n = self.env.n
         every = torch.randn(WORLDS, self.policy.action.dim, generator=self.luck)
-        return every[self.team.rank * n : (self.team.rank + 1) * n]
+        return every[self.processes.rank * n : (self.processes.rank + 1) * n]
 
 
-def whole_iterations(team: Team) -> dict[str, Any]:
+def whole_iterations(processes: ProcessGroup) -> dict[str, Any]:
     """The same worlds and the same noise, two iterations; one minibatch leaves no choice."""
     cfg = small(minibatches=1, epochs=4)
-    one, ours = Same(cfg, Team()), Same(cfg, team)
+    one, ours = Same(cfg, ProcessGroup()), Same(cfg, processes)
     before = [p.detach().clone() for p in ours.ppo.parameters]
     theirs, told = ([timeless(trainer.iterate()) for _ in range(2)] for trainer in (one, ours))
     return {
@@ -240,12 +240,12 @@ def whole_iterations(team: Team) -> dict[str, Any]:
     }
 
 
-def training(team: Team) -> dict[str, Any]:
-    trainer = Trainer(small(), Toy(16, seed=team.rank), team=team)
+def training(processes: ProcessGroup) -> dict[str, Any]:
+    trainer = Trainer(small(), Toy(16, seed=processes.rank), processes=processes)
     told = [timeless(trainer.iterate()) for _ in range(3)]
     shared = {k: x for k, x in trainer.tensors().items() if k.startswith(("policy/", "ppo/"))}
     with torch.no_grad():
-        trainer.ppo.parameters[0][0] += 1e-3 * team.rank
+        trainer.ppo.parameters[0][0] += 1e-3 * processes.rank
     return {
         "told": told,
         "hash": hashed(shared.values()),
@@ -257,8 +257,8 @@ def training(team: Team) -> dict[str, Any]:
 def main(folder: Path) -> None:
     begin()
     Trainer(small(), Toy(4)).iterate()  # what is imported only when it is used, is so here
-    several: dict[str, Callable[[Team], Any]] = {
-        f"ppo {kind}": lambda team, kind=kind: ppo(team, kind) for kind in KINDS
+    several: dict[str, Callable[[ProcessGroup], Any]] = {
+        f"ppo {kind}": lambda processes, kind=kind: ppo(processes, kind) for kind in KINDS
     }
     single = (fault, model, amp, statistics, whole_iterations, training)
     play(several | {each.__name__.replace("_", " "): each for each in single}, folder)

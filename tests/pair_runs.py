@@ -15,7 +15,7 @@ from swap.runs import RunCfg, load, seed_everything, train
 from swap.runs.checkpoint import FOLDER, numbered
 from swap.runs.console import PlainBoard
 from swap.runs.crew import OTHERS
-from swap.team import LostError, Team
+from swap.team import PeerLostError, ProcessGroup
 
 
 class Silent(PlainBoard):
@@ -26,12 +26,12 @@ class Silent(PlainBoard):
         pass
 
 
-def sit(cfg, folder, team, iterations, what=lambda iteration: None):
+def sit(cfg, folder, processes, iterations, what=lambda iteration: None):
     """So many iterations in all, and `what` happens before each."""
-    seed_everything(team.rank)
+    seed_everything(processes.rank)
     run = RunCfg(iterations=iterations, save_minutes=60.0, tensorboard=False)
     resume = load(folder) if numbered(folder / FOLDER) else None
-    trainee = cfg.build("cpu", team)
+    trainee = cfg.build("cpu", processes)
     iterate = trainee.iterate
 
     def watched():
@@ -39,15 +39,15 @@ def sit(cfg, folder, team, iterations, what=lambda iteration: None):
         return iterate()
 
     trainee.iterate = watched
-    return train(trainee, folder, run, resume=resume, board=Silent(), team=team)
+    return train(trainee, folder, run, resume=resume, board=Silent(), processes=processes)
 
 
-def resumed(team: Team, folder: Path, cfg) -> dict[str, Any]:
-    sit(cfg, folder / "straight", team, 4)
+def resumed(processes: ProcessGroup, folder: Path, cfg) -> dict[str, Any]:
+    sit(cfg, folder / "straight", processes, 4)
     for iterations in (2, 4):
-        sit(cfg, folder / "twice", team, iterations)
-        team.tell()  # the others load what the leader has written
-    if team.rank:
+        sit(cfg, folder / "twice", processes, iterations)
+        processes.broadcast()  # the others load what the leader has written
+    if processes.rank:
         return {}
     one, two = load(folder / "straight"), load(folder / "twice")
     names = [name for name in one.tensors if name.startswith(OTHERS)]
@@ -61,26 +61,26 @@ def resumed(team: Team, folder: Path, cfg) -> dict[str, Any]:
     }
 
 
-def interrupted(team: Team, folder: Path) -> dict[str, Any]:
+def interrupted(processes: ProcessGroup, folder: Path) -> dict[str, Any]:
     """Everyone hears a signal in the third iteration."""
 
     def what(iteration: int) -> None:
         if iteration == 3:
             os.kill(os.getpid(), signal.SIGINT)
 
-    outcome = sit(SMALL, folder / "run", team, 50, what)
+    outcome = sit(SMALL, folder / "run", processes, 50, what)
     return {"interrupted": outcome.interrupted, "iteration": outcome.iteration}
 
 
-def crashed(team: Team, folder: Path) -> dict[str, Any]:
+def crashed(processes: ProcessGroup, folder: Path) -> dict[str, Any]:
     def what(iteration: int) -> None:
-        if iteration == 2 and team.rank == 1:
+        if iteration == 2 and processes.rank == 1:
             (folder / "1").write_text("{}")
             os._exit(3)
 
     try:
-        sit(SMALL, folder / "run", team, 50, what)
-    except LostError as lost:
+        sit(SMALL, folder / "run", processes, 50, what)
+    except PeerLostError as lost:
         return {"lost": str(lost)}
     return {}
 
@@ -89,10 +89,10 @@ def main(folder: Path) -> None:
     begin()
     tiny_swap.CFG.build("cpu").iterate()  # what is compiled only when it is used, is so here
     scenarios = {
-        "blind": lambda team: resumed(team, folder / "blind", SMALL),
-        "sees": lambda team: resumed(team, folder / "sees", tiny_swap.CFG),
-        "interrupted": lambda team: interrupted(team, folder / "interrupted"),
-        "crashed": lambda team: crashed(team, folder / "crashed"),
+        "blind": lambda processes: resumed(processes, folder / "blind", SMALL),
+        "sees": lambda processes: resumed(processes, folder / "sees", tiny_swap.CFG),
+        "interrupted": lambda processes: interrupted(processes, folder / "interrupted"),
+        "crashed": lambda processes: crashed(processes, folder / "crashed"),
     }
     play(scenarios, folder)
 

@@ -34,7 +34,7 @@ def test_every_command_is_in_the_readme_and_every_linked_file_exists():
 @pytest.mark.parametrize("line", COMMANDS)
 def test_every_command_line_has_options_that_exist(line, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)  # whoever followed the README has runs of these names here
-    name, options = cli.find(shlex.split(line)[1:])
+    name, options = cli.match_command(shlex.split(line)[1:])
     module = importlib.import_module(f"swap.cli.{name.replace(' ', '_')}")
     if not options:  # the name of a command
         return

@@ -3,8 +3,8 @@
 from dataclasses import replace
 from pathlib import Path
 
-from swap.env import EndCfg, EnvCfg
-from swap.evaluate.trained import Trained
+from swap.env import EnvCfg, TerminationCfg
+from swap.evaluate.trained import TrainedRobot
 from swap.learn import AMPCfg, ModelCfg, PPOCfg
 from swap.policy import PolicyCfg
 from swap.runs import RunCfg, SwapCfg, to_json, train
@@ -27,7 +27,7 @@ CFG = SwapCfg(
         levels=2,
         variants=1,
         camera=True,
-        ends=EndCfg(episode_s=0.3),
+        terminations=TerminationCfg(episode_length_s=0.3),
     ),
     policy=PolicyCfg(
         ("history", "command", "latent"), ("privileged", "latent"), (32, 16), (32, 16), init_std=0.4
@@ -38,11 +38,11 @@ CFG = SwapCfg(
 )
 
 
-def robot(*, sees: bool = True, acts: bool = True) -> Trained:
+def robot(*, sees: bool = True, acts: bool = True) -> TrainedRobot:
     """Its first weights; which of its networks are equivariant."""
     model = replace(CFG.model, net=replace(NET, equivariant=sees))
     policy, amp = (replace(part, equivariant=acts) for part in (CFG.policy, CFG.amp))
-    return Trained("swap", 0, replace(CFG, model=model, policy=policy, amp=amp), {})
+    return TrainedRobot("swap", 0, replace(CFG, model=model, policy=policy, amp=amp), {})
 
 
 def run(folder: Path) -> Path:

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from swap.runs import Checkpoint, Outcome, RunCfg, ToyCfg, seed_everything, train
+from swap.runs import Checkpoint, RunCfg, RunResult, ToyCfg, seed_everything, train
 from swap.runs.console import PlainBoard
 
 
@@ -23,7 +23,7 @@ def toy_run(
     cfg: ToyCfg | None = None,
     resume: Checkpoint | None = None,
     board: Silent | None = None,
-) -> Outcome:
+) -> RunResult:
     cfg = cfg or ToyCfg()
     seed_everything(cfg.seed)
     return train(cfg.build("cpu"), folder, run, resume=resume, board=board or Silent())

@@ -9,7 +9,7 @@ from torch import Tensor
 from swap.learn import PPOCfg, TrainerCfg
 from swap.policy import PolicyCfg
 from swap.symmetry import Field, Layout, regular, signs, trivial
-from swap.team import ALONE
+from swap.team import SINGLE_PROCESS
 
 STATE = Layout((Field("pos", signs(1, -1)), Field("vel", signs(1, -1))))
 SENSES = Layout((Field("walls", regular(1)), Field("clock", trivial(1))))
@@ -87,8 +87,10 @@ class Toy:
         self.returns += float(self.total[self.ended].sum())
         return Step(self._observe(), reward, terminated, truncated, valid, {})
 
-    def metrics(self, team=ALONE) -> dict[str, float]:
-        done, returns = team.total(torch.tensor(self.done), torch.tensor(self.returns).double())
+    def metrics(self, processes=SINGLE_PROCESS) -> dict[str, float]:
+        done, returns = processes.all_reduce(
+            torch.tensor(self.done), torch.tensor(self.returns).double()
+        )
         out = {"return": float(returns) / int(done)} if done else {}
         self.done, self.returns = 0, 0.0
         return out

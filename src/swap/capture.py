@@ -19,7 +19,7 @@ WARM_UP = 3
 """Calls before the recording: libraries choose their kernels and take their workspaces."""
 
 
-class Captured(Generic[T]):
+class GraphedCallable(Generic[T]):
     """Call it as the work itself. The warm-up is real work too: nothing is run for nothing."""
 
     def __init__(

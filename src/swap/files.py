@@ -70,7 +70,7 @@ def sync_folder(folder: Path) -> None:
 
 
 @contextlib.contextmanager
-def whole(path: Path) -> Iterator[Path]:
+def atomic_write(path: Path) -> Iterator[Path]:
     """A path to write to in its stead; what is there takes the place of `path` at a good end."""
     if not replaceable(path):
         with _named(path):
@@ -87,7 +87,7 @@ def whole(path: Path) -> Iterator[Path]:
 
 
 def try_file(path: Path) -> None:
-    """OSError if `whole(path)` would fail now: permissions alone do not tell, so it is tried."""
+    """OSError if `atomic_write(path)` would fail now: it is tried, as permissions do not tell."""
     if path.is_dir():
         raise IsADirectoryError(errno.EISDIR, "Is a directory", str(path))
     if path.exists() and not os.access(path, os.W_OK):

@@ -11,17 +11,17 @@ from torch import Tensor
 from swap.errors import UserError
 
 
-def named(**parts: Mapping[str, Tensor]) -> dict[str, Tensor]:
+def join_states(**parts: Mapping[str, Tensor]) -> dict[str, Tensor]:
     """All of them together, as `part/name`."""
     return {f"{part}/{name}": x for part, own in parts.items() for name, x in own.items()}
 
 
-def under(prefix: str, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
+def sub_state(prefix: str, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
     """Those whose names begin with `prefix`, without it."""
     return {k.removeprefix(prefix): x for k, x in tensors.items() if k.startswith(prefix)}
 
 
-def put_back(live: Mapping[str, Tensor], saved: Mapping[str, Tensor]) -> None:
+def copy_into(live: Mapping[str, Tensor], saved: Mapping[str, Tensor]) -> None:
     """Every live tensor takes the values that were saved under its name."""
     for name, x in live.items():
         if name not in saved:

@@ -11,13 +11,13 @@ from collections.abc import Callable
 from types import FrameType
 from typing import NoReturn
 
-from swap.streams import tell
+from swap.streams import write_stderr
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 Handler = Callable[[int, FrameType | None], object]
 
 
-class Stopped(KeyboardInterrupt):
+class StopSignal(KeyboardInterrupt):
     """A signal has asked for the end."""
 
     def __init__(self, sig: int) -> None:
@@ -30,28 +30,28 @@ def exit_code(sig: int) -> int:
     return 128 + sig
 
 
-def awaited() -> list[signal.Signals]:
+def stop_signals() -> list[signal.Signals]:
     """Those that shall end this program; `nohup` has SIGHUP ignored, and so it stays."""
     return [
         sig for sig in SIGNALS if sig != signal.SIGHUP or signal.getsignal(sig) != signal.SIG_IGN
     ]
 
 
-def listen(handler: Handler | signal.Handlers) -> None:
-    for sig in awaited():
+def handle_stop_signals(handler: Handler | signal.Handlers) -> None:
+    for sig in stop_signals():
         signal.signal(sig, handler)
 
 
-def leave(sig: int, frame: FrameType | None = None) -> NoReturn:
+def exit_now(sig: int, frame: FrameType | None = None) -> NoReturn:
     """End here and now. Nothing is unwound: in the middle of an import nobody can be relied on to
     pass an exception on."""
     if os.environ.get("RANK", "0") == "0":  # of several processes one speaks
-        tell("swap: stopped")
+        write_stderr("swap: stopped")
     os._exit(exit_code(sig))
 
 
-class Unwinding:
-    """The first signal is raised as `Stopped`; another one leaves at once."""
+class RaiseOnSignal:
+    """The first signal is raised as `StopSignal`; another one leaves at once."""
 
     def __init__(self) -> None:
         self.signal: int | None = None
@@ -59,5 +59,5 @@ class Unwinding:
 
     def __call__(self, sig: int, frame: FrameType | None) -> None:
         self.signal = sig
-        listen(leave)
-        raise Stopped(sig)
+        handle_stop_signals(exit_now)
+        raise StopSignal(sig)

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from typing import Any, TextIO, cast
 
 
-class Lasting:
+class ResilientStream:
     """A text stream that can be written to whatever becomes of it; otherwise the stream itself."""
 
     def __init__(self, stream: TextIO) -> None:
@@ -62,19 +62,19 @@ def prepare_streams() -> None:
         sys.stderr = open(2, "w", closefd=False)  # noqa: SIM115
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")
-    sys.stderr = lasting(sys.stderr)
+    sys.stderr = resilient(sys.stderr)
 
 
-def lasting(stream: TextIO) -> TextIO:
+def resilient(stream: TextIO) -> TextIO:
     """The stream, made to last; once is enough."""
-    return stream if isinstance(stream, Lasting) else cast(TextIO, Lasting(stream))
+    return stream if isinstance(stream, ResilientStream) else cast(TextIO, ResilientStream(stream))
 
 
 @contextlib.contextmanager
-def lasting_output() -> Iterator[None]:
+def resilient_output() -> Iterator[None]:
     """Stdout and stderr may go away while this lasts, and nobody will notice."""
     out, err = sys.stdout, sys.stderr
-    with contextlib.redirect_stdout(lasting(out)), contextlib.redirect_stderr(lasting(err)):
+    with contextlib.redirect_stdout(resilient(out)), contextlib.redirect_stderr(resilient(err)):
         try:
             yield
         finally:
@@ -82,7 +82,7 @@ def lasting_output() -> Iterator[None]:
             sys.stderr.flush()
 
 
-def tell(line: str) -> None:
+def write_stderr(line: str) -> None:
     """One line on stderr, from a signal handler too, where print is not safe."""
     with contextlib.suppress(OSError):
         os.write(2, f"{line}\n".encode())

@@ -23,11 +23,11 @@ PATIENCE = timedelta(minutes=10)
 """How long one process waits for the others: they may compile, or write to a slow disk."""
 
 
-class LostError(Exception):
+class PeerLostError(Exception):
     """Another process is gone; what it said last is the reason."""
 
 
-class Team:
+class ProcessGroup:
     """This process as number `rank` of `size`. Number 0 leads: it alone speaks and writes."""
 
     def __init__(self, rank: int = 0, size: int = 1) -> None:
@@ -37,7 +37,7 @@ class Team:
     def alone(self) -> bool:
         return self.size == 1
 
-    def share(self, whole: int, name: str) -> int:
+    def split_evenly(self, whole: int, name: str) -> int:
         """What of `whole` falls to each process."""
         part, rest = divmod(whole, self.size)
         if rest or not part:
@@ -49,22 +49,22 @@ class Team:
         return part
 
     # --- on the device; nothing here waits for it -----------------------------------------------
-    def total(self, *several: Tensor) -> list[Tensor]:
+    def all_reduce(self, *several: Tensor) -> list[Tensor]:
         """Each summed over all processes, in one message; in double precision on its way."""
         if self.alone:
             return list(several)
         flat = torch.cat([x.detach().double().flatten() for x in several])
-        self.add_up(flat)
+        self.all_reduce_(flat)
         parts = flat.split([x.numel() for x in several])
         return [part.view_as(x).to(x.dtype) for part, x in zip(parts, several, strict=True)]
 
-    def add_up(self, x: Tensor) -> None:
+    def all_reduce_(self, x: Tensor) -> None:
         """`x` becomes its sum over all processes, where it lies."""
         if not self.alone:
             with self._together():
                 dist.all_reduce(x)
 
-    def follow(self, several: Sequence[Tensor]) -> None:
+    def broadcast_tensors(self, several: Sequence[Tensor]) -> None:
         """All tensors become those of process 0, where they lie."""
         if not self.alone:
             with self._together():
@@ -72,7 +72,7 @@ class Team:
                     dist.broadcast(x, 0)
 
     # --- on the host ----------------------------------------------------------------------------
-    def tell(self, order: int = 0) -> int:
+    def broadcast(self, order: int = 0) -> int:
         """What process 0 says; the others hear it."""
         if self.alone:
             return order
@@ -96,21 +96,21 @@ class Team:
             yield
         except RuntimeError as error:
             why = re.sub(r"^\[\S*\] *", "", str(error)).split(". ")[0].splitlines()[0]
-            raise LostError(f"process {self.rank} has lost another: {why}") from error
+            raise PeerLostError(f"process {self.rank} has lost another: {why}") from error
 
 
-ALONE = Team()
+SINGLE_PROCESS = ProcessGroup()
 
 
-def launched() -> Team:
+def torchrun_group() -> ProcessGroup:
     """Who this process is, as torchrun says it; nothing is opened."""
     size = int(os.environ.get("WORLD_SIZE", 1))
-    return Team(int(os.environ["RANK"]), size) if size > 1 else ALONE
+    return ProcessGroup(int(os.environ["RANK"]), size) if size > 1 else SINGLE_PROCESS
 
 
-def own(device: str) -> str:
+def local_device(device: str) -> str:
     """The device of this process: of several on a machine each takes a GPU of its own."""
-    if launched().alone or device == "cpu":
+    if torchrun_group().alone or device == "cpu":
         return device
     local, count = int(os.environ.get("LOCAL_RANK", 0)), torch.cuda.device_count()
     if device != "cuda":
@@ -123,11 +123,11 @@ def own(device: str) -> str:
 
 
 @contextlib.contextmanager
-def joined(device: str) -> Iterator[Team]:
-    """The team that torchrun has started, connected; alone if it has not."""
-    team = launched()
-    if team.alone:
-        yield team
+def init_process_group(device: str) -> Iterator[ProcessGroup]:
+    """The processes that torchrun has started, connected; alone if it has not."""
+    processes = torchrun_group()
+    if processes.alone:
+        yield processes
         return
     if not dist.is_available():
         raise UserError("this torch cannot train in several processes; start swap without torchrun")
@@ -139,5 +139,5 @@ def joined(device: str) -> Iterator[Team]:
     importlib.import_module("torch._dynamo")
     # Words between hosts go beside what the devices exchange.
     dist.init_process_group("cpu:gloo,cuda:nccl" if on_gpu else "gloo", timeout=PATIENCE)
-    yield team
+    yield processes
     dist.destroy_process_group()  # not after a fault: it could wait for those that are gone

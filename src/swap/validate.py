@@ -25,7 +25,7 @@ def check_numbers(
     positive: Names = (),
     not_negative: Names = (),
     at_least_1: Names = (),
-    shares: Names = (),
+    fractions: Names = (),
     filled: Names = (),
     signed: Names = (),
 ) -> None:
@@ -47,7 +47,7 @@ def check_numbers(
         (positive, lambda x: x > 0, "use more than 0"),
         (not_negative, lambda x: x >= 0, "use 0 or more"),
         (at_least_1, lambda x: x >= 1, "use 1 or more"),
-        (shares, lambda x: 0 <= x <= 1, "it is a share, use 0 to 1"),
+        (fractions, lambda x: 0 <= x <= 1, "it is a fraction, use 0 to 1"),
     )
     for names, fine, says in rules:
         for name in names:

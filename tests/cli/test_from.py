@@ -6,7 +6,7 @@ from swap.cli import main as cli
 from swap.cli.train import parse
 from swap.errors import UserError
 from swap.runs import load
-from swap.runs.presets import find
+from swap.runs.presets import get_preset
 from swap.runs.robots import with_robot
 
 FEW = ("--worlds", "8", "--env.levels", "2", "--env.variants", "1", "--ppo.steps", "4")
@@ -60,11 +60,11 @@ def test_whose_config_and_whose_goal(kept):
     own = parse([*device])
     assert own.preset == "tiny"
     assert own.cfg.worlds == 8
-    assert own.cfg.run == find("tiny").run  # the model's run had iterations for a goal
+    assert own.cfg.run == get_preset("tiny").run  # the model's run had iterations for a goal
     assert parse([*device, "--iterations", "9"]).cfg.run.minutes is None
     assert parse([*device, "--minutes", "3"]).cfg.run.minutes == 3.0
     named = parse([*device, "--preset", "teacher"])
-    assert named.cfg == with_robot(find("teacher"))
+    assert named.cfg == with_robot(get_preset("teacher"))
     assert named.preset == "teacher"
 
 

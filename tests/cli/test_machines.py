@@ -114,7 +114,10 @@ def test_a_device_is_written_as_it_is(tmp_path):
     assert "go2: Unitree Go2" in shown
 
 
-WAKE = "from swap.sim.wake import wake; wake(); import warp; print(warp.config.kernel_cache_dir)"
+WAKE = (
+    "from swap.sim.wake import init_warp; init_warp(); import warp; "
+    "print(warp.config.kernel_cache_dir)"
+)
 
 
 def test_without_a_home_kernels_go_elsewhere_in_one_line_and_doctor_tells(tmp_path):
@@ -187,7 +190,7 @@ def test_worlds_that_do_not_fit_are_refused_before_anything_is_built(monkeypatch
     with pytest.raises(UserError, match=f"use at most {most}$"):
         check_memory(most + 1, "cpu")
     # The figures that the estimate comes from, docs/log.md.
-    assert needed_mib(6000, "gpu", sees=True) / 1024 == pytest.approx(9.7, rel=0.05)
+    assert needed_mib(6000, "gpu", world_model=True) / 1024 == pytest.approx(9.7, rel=0.05)
     assert needed_mib(6000, "gpu") / 1024 == pytest.approx(1.5, rel=0.05)
 
 

@@ -8,7 +8,7 @@ from PIL import Image
 
 from swap.cli.main import dispatch
 from swap.errors import UserError
-from swap.motions import NAMES
+from swap.motions import GAIT_NAMES
 
 
 @pytest.mark.parametrize("robot", ["apollo", "go2"])
@@ -16,11 +16,11 @@ def test_it_lists_the_gaits(robot, capsys, tmp_path):
     file = tmp_path / "motions.json"
     assert dispatch(["motions", "--robot", robot, "--seconds", "1", "--json", str(file)]) == 0
     shown, rows = capsys.readouterr().out, json.loads(file.read_text())["rows"]
-    assert [row["gait"] for row in rows] == list(NAMES)
-    assert all(name in shown for name in NAMES)
+    assert [row["gait"] for row in rows] == list(GAIT_NAMES)
+    assert all(name in shown for name in GAIT_NAMES)
     for row in rows:
-        assert 0 < row["speed share"] <= 0.8
-        assert 0 < row["torque share"] <= 1
+        assert 0 < row["speed fraction"] <= 0.8
+        assert 0 < row["torque fraction"] <= 1
         assert row["duty factor"]
 
 

@@ -111,15 +111,16 @@ TRAIN = ("train", "--preset", "swap", "--device", "cpu")
     "words",
     [
         *((*TRAIN, *x.split()) for x in (
-            "--ppo.clip -1", "--ppo.clip 0", "--ppo.grad-norm 0", "--ppo.grad-norm nan",
+            "--ppo.clip -1", "--ppo.clip 0", "--ppo.max-grad-norm 0", "--ppo.max-grad-norm nan",
             "--worlds -4", "--worlds 0", "--ppo.gamma nan", "--ppo.gamma 1.1",
             "--policy.init-std nan", "--policy.init-std 0", "--policy.init-std 3",
             "--amp.weight nan", "--amp.hidden", "--policy.actor-hidden", "--policy.actor-hidden 0",
             "--model.net.channels", "--env.rewards.weights headway nan",
-            "--env.ends.episode-s inf", "--env.noise.gravity -0.1", "--env.families box nan",
-            "--model.lr inf", "--seed -1", "--minutes nan", "--ppo.kl -1", "--steps inf",
-            "--guard.share nan", "--model.net.unimix 2", "--env.random.ranges.push -1",
-            "--ppo.calm-std 0.01", "--save-minutes -1", "--env.commands.yaw-limit-rps 0",
+            "--env.terminations.episode-length-s inf", "--env.noise.gravity -0.1",
+            "--env.families box nan",
+            "--model.lr inf", "--seed -1", "--minutes nan", "--ppo.desired-kl -1", "--steps inf",
+            "--guard.fault-fraction nan", "--model.net.unimix 2", "--env.random.ranges.push -1",
+            "--ppo.final-max-std 0.01", "--save-minutes -1", "--env.commands.yaw-limit-rps 0",
         )),
         *(tuple(x.split()) for x in (
             "eval swap --speed nan", "eval swap --speed 0", "eval swap --trials 0",

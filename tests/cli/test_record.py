@@ -34,12 +34,12 @@ def test_tables_and_file(monkeypatch, tmp_path, capsys):
     assert text.count("real") == len(searched.PUBLISHED)
     assert "box: success does not fall as sizes grow" in text
     assert "gap: success" not in text
-    rows = {(row["family"], row["share"]): row for row in told["rows"]}
+    rows = {(row["family"], row["fraction"]): row for row in told["rows"]}
     assert rows["gap", 0.9]["at_least"] is True
     for row in told["rows"]:
         probes = {p["size"]: p for p in told["facts"]["probes"][row["family"]]}
         assert len(probes) == row["probes"]
-        assert probes[row["size"]]["won"] >= 40 * row["share"]
+        assert probes[row["size"]]["won"] >= 40 * row["fraction"]
     ours = [row for row in told["facts"]["published"] if row["robot"] == "simulated"]
     assert [row["gap cm"] for row in ours] == ["at least 360"] * 2
 

@@ -13,7 +13,7 @@ import torch
 from swap.cli import main as cli
 from swap.errors import UserError
 from swap.runs import load, read_metrics
-from swap.team import own
+from swap.team import local_device
 
 SMALL = (
     *("train", "--preset", "tiny", "--device", "cpu", "--no-tensorboard", "--worlds", "8"),
@@ -77,7 +77,7 @@ def test_two_processes_from_a_run_of_one(tmp_path):
     assert done.returncode == 0, done.stderr
     assert f"tiny on cpu and 1 more: from {one} (iteration 4), seed 0, into {two}" in done.stdout
     assert [row["guard/apart"] for row in read_metrics(two)] == [0]
-    counts = [float(load(run).tensors["policy/actor.reader.norm.count"]) for run in (one, two)]
+    counts = [float(load(run).tensors["policy/actor.mlp.norm.count"]) for run in (one, two)]
     assert counts[0] < counts[1] <= 1.25 * counts[0] + 8  # one iteration after four
 
 
@@ -113,14 +113,14 @@ def test_a_mistake_is_told_by_the_leader_first(rank, monkeypatch):
 
 
 def test_each_process_takes_a_gpu_of_its_own(monkeypatch):
-    assert own("cuda:1") == "cuda:1"  # alone, a user may choose
+    assert local_device("cuda:1") == "cuda:1"  # alone, a user may choose
     for name, value in (("RANK", "3"), ("WORLD_SIZE", "4"), ("LOCAL_RANK", "1")):
         monkeypatch.setenv(name, value)
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
-    assert own("cpu") == "cpu"
-    assert own("cuda") == "cuda:1"
+    assert local_device("cpu") == "cpu"
+    assert local_device("cuda") == "cuda:1"
     with pytest.raises(UserError, match="use --device cuda"):
-        own("cuda:0")
+        local_device("cuda:0")
     monkeypatch.setenv("LOCAL_RANK", "2")
     with pytest.raises(UserError, match="use --nproc-per-node 2"):
-        own("cuda")
+        local_device("cuda")

@@ -18,7 +18,7 @@ from swap.cli import main as cli
 from swap.cli.train import parse, suited
 from swap.errors import UserError
 from swap.runs import PRESETS, load, read_metrics, register
-from swap.runs.presets import find, listed
+from swap.runs.presets import get_preset, listed
 
 CODES = {signal.SIGINT: 130, signal.SIGTERM: 143, signal.SIGHUP: 129}
 TOY = ("train", "--preset", "_toy", "--device", "cpu", "--no-tensorboard")
@@ -253,7 +253,7 @@ def test_presets(monkeypatch):
     assert "teacher" in listed()
     assert not any(name.startswith("_") for name in listed())
     with pytest.raises(UserError, match="unknown preset 'techer'; did you mean 'teacher'"):
-        find("techer")
+        get_preset("techer")
     with pytest.raises(UserError, match="registered twice"):
         register("teacher", PRESETS["_toy"])
     with pytest.raises(UserError, match="needs --preset NAME"):
@@ -264,5 +264,12 @@ def test_help_of_a_preset_lists_its_own_options(capsys):
     with pytest.raises(SystemExit):
         cli.dispatch(["train", "--preset", "_toy", "--help"])
     shown = capsys.readouterr().out
-    for option in ("--minutes", "--resume", "--seed", "--fit.betas", "--net.act", "--guard.share"):
+    for option in (
+        "--minutes",
+        "--resume",
+        "--seed",
+        "--fit.betas",
+        "--net.act",
+        "--guard.fault-fraction",
+    ):
         assert option in shown

@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from swap.courses import FAMILIES, SLOTS, Family, difficulty_of, make, register, size_of
+from swap.courses import FAMILIES, SLOTS, CourseFamily, difficulty_of, make, register, size_of
 from swap.errors import UserError
 
 RANGES = {
@@ -99,19 +99,19 @@ def test_boxes_and_gaps_can_be_built_beyond_their_range(name, share):
     course = make(name, difficulty_of(name, size), np.random.default_rng(0))
     assert course.size == pytest.approx(size, abs=1e-12)
     assert course.difficulty == pytest.approx((size - low) / (high - low))
-    assert FAMILIES[name].largest == LIMITS[name]
-    assert size_of(name, FAMILIES[name].hardest) == pytest.approx(LIMITS[name], abs=1e-12)
+    assert FAMILIES[name].max_size == LIMITS[name]
+    assert size_of(name, FAMILIES[name].max_difficulty) == pytest.approx(LIMITS[name], abs=1e-12)
 
 
 def test_a_limit_lies_beyond_a_range():
     box = FAMILIES["box"]
     for limit in (1.0, float("nan")):
         with pytest.raises(UserError, match="give a range, and a limit not below it"):
-            Family("low", box.size, box.about, box.origin, box.build, limit)
+            CourseFamily("low", box.size, box.about, box.origin, box.build, limit)
 
 
 def test_a_name_is_taken_once():
     box = FAMILIES["box"]
     with pytest.raises(UserError, match="'box' exists already"):
-        register(Family("box", box.size, box.about, box.origin, box.build))
+        register(CourseFamily("box", box.size, box.about, box.origin, box.build))
     assert FAMILIES["box"] is box

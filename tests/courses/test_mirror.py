@@ -47,7 +47,7 @@ def test_lopsided_courses_differ_from_their_mirror_image(name):
 
 @pytest.mark.parametrize("name", ["box", "gap"])
 def test_beyond_the_range_too(name):
-    it = course(name, FAMILIES[name].hardest)
+    it = course(name, FAMILIES[name].max_difficulty)
     x, y = np.linspace(-2.2, it.goal_x + 4, 300)[:, None], np.linspace(-3, 3, 121) + 1e-4
     assert np.array_equal(heights(it, x, y), heights(it.mirror(), x, -y))
     assert it.mirror().difficulty == it.difficulty

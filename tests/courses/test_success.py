@@ -45,9 +45,9 @@ def test_success_is_reachable_and_only_past_the_obstacle(name, difficulty, mirro
 @pytest.mark.parametrize("name", ["box", "gap"])
 @pytest.mark.parametrize("mirrored", [False, True])
 def test_success_lies_beyond_the_largest_obstacle_too(name, mirrored):
-    it = course(name, FAMILIES[name].hardest)
+    it = course(name, FAMILIES[name].max_difficulty)
     it = it.mirror() if mirrored else it
-    assert it.size == pytest.approx(FAMILIES[name].largest)
+    assert it.size == pytest.approx(FAMILIES[name].max_size)
     assert succeeds(it, *stand(it, it.goal_x + 0.9))
     assert succeeds(it, *stand(it, it.goal_x + 2.0, y=-0.5))
     assert not succeeds(it, *stand(it, it.goal_x + 0.7))

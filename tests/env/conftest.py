@@ -7,8 +7,8 @@ import pytest
 import torch
 
 from swap.env import EnvCfg, Frame, ParkourEnv
-from swap.env.bank import Bank, build, share_out
-from swap.evaluate.pairs import MirroredChance
+from swap.env.bank import CourseBank, assign_families, build_bank
+from swap.evaluate.pairs import MirroredRandomSource
 
 
 def frame(n: int = 1, **values) -> Frame:
@@ -66,18 +66,18 @@ class Pairs(ParkourEnv):
 
     def __init__(self, cfg: EnvCfg, pairs: int, seed: int = 0, engine: str = "cpu") -> None:
         names = [name for name, _ in cfg.families]
-        one = build(names, cfg.levels, cfg.variants, cfg.mirror_half, seed, cfg.hardest)
+        one = build_bank(names, cfg.levels, cfg.variants, cfg.mirror_half, seed, cfg.max_difficulty)
         both = one.courses + tuple(course.mirror() for course in one.courses)
         self._shift = torch.arange(2).repeat_interleave(pairs) * len(one.courses)
-        family = share_out([share for _, share in cfg.families], pairs).repeat(2)
-        bank = Bank(one.families, both, one.table, one.sizes)
+        family = assign_families([share for _, share in cfg.families], pairs).repeat(2)
+        bank = CourseBank(one.families, both, one.table, one.sizes)
         self._setup(cfg, bank, family, engine, "cpu", seed)
         if self.camera is not None:
             self.camera.draws.key[pairs:] = self.camera.draws.key[:pairs]
             self.camera.draws.mirrored[pairs:] = True
 
-    def _make_chance(self, seed):
-        return MirroredChance(self.n, self.device, seed)
+    def _make_rng(self, seed):
+        return MirroredRandomSource(self.n, self.device, seed)
 
     def _choose(self, mask):
         return super()._choose(mask) + self._shift

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from swap.courses import make
-from swap.env import EndCfg, EnvCfg, ParkourEnv, RandomCfg
+from swap.env import EnvCfg, ParkourEnv, RandomCfg, TerminationCfg
 from swap.errors import UserError
 from swap.sim import BODY_PARTS, FIXED, Ranges
 from swap.sim.randomise import reps
@@ -17,7 +17,7 @@ CFG = EnvCfg(
     families=(("flat", 1.0), ("box", 1.0)),
     levels=2,
     variants=1,
-    ends=EndCfg(episode_s=0.26),
+    terminations=TerminationCfg(episode_length_s=0.26),
     random=RandomCfg(bodies_every=EVERY),
 )
 
@@ -30,7 +30,7 @@ def bodies(env: ParkourEnv) -> torch.Tensor:
 def live(env: ParkourEnv, steps: int):
     """Steps, each with the worlds whose body changed in it; ends come at different times."""
     env.reset()
-    env.memory.steps.copy_(torch.arange(env.n) % 13)
+    env.frame_builder.steps.copy_(torch.arange(env.n) % 13)
     for _ in range(steps):
         before = bodies(env).clone()
         step = env.step(torch.zeros(env.n, 12))
@@ -78,7 +78,9 @@ def test_mirrored_worlds_get_mirrored_bodies(w):
     env = w.Pairs(CFG, pairs, engine="gpu")
     seen = 0
     for _, changed in live(env, 40):
-        env.memory.steps[pairs:] = env.memory.steps[:pairs]  # they start and end together
+        env.frame_builder.steps[pairs:] = env.frame_builder.steps[
+            :pairs
+        ]  # they start and end together
         seen += int(changed.sum())
         for name in BODY_PARTS:
             one, two = getattr(env.engine.drawn, name).split(pairs)

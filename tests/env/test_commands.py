@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from swap.env import CommandCfg
-from swap.env.chance import Chance
+from swap.env.chance import RandomSource
 from swap.env.commands import Commands
 from swap.errors import UserError
 
@@ -16,7 +16,9 @@ NOBODY = ~EVERYONE
 
 
 def commands(cfg: CommandCfg | None = None, flat=NOBODY, progress: float = 0.0) -> Commands:
-    made = Commands(cfg or CommandCfg(), Chance(N, torch.device("cpu"), 0), lambda mask: False)
+    made = Commands(
+        cfg or CommandCfg(), RandomSource(N, torch.device("cpu"), 0), lambda mask: False
+    )
     made.start(EVERYONE, flat)
     made.advance(torch.zeros(N), torch.full((N,), progress))
     return made
@@ -85,5 +87,5 @@ def test_a_bad_configuration_is_told():
         CommandCfg(forward_high_mps=(3.0, 2.0))
     with pytest.raises(UserError, match=r"forward_low_mps=2\.5 must lie between"):
         CommandCfg(forward_low_mps=2.5)
-    with pytest.raises(UserError, match="it is a share, use 0 to 1"):
-        CommandCfg(stand_share=1.5)
+    with pytest.raises(UserError, match="it is a fraction, use 0 to 1"):
+        CommandCfg(stand_fraction=1.5)

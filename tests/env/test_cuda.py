@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from swap.courses import make
-from swap.env import CommandCfg, EndCfg, EnvCfg, ParkourEnv, RandomCfg
+from swap.env import CommandCfg, EnvCfg, ParkourEnv, RandomCfg, TerminationCfg
 
 pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA GPU")
 
@@ -14,7 +14,7 @@ CFG = EnvCfg(  # pushes and new commands all the time
     families=(("flat", 1.0), ("box", 1.0), ("stairs", 1.0)),
     levels=4,
     variants=2,
-    ends=EndCfg(episode_s=0.5),
+    terminations=TerminationCfg(episode_length_s=0.5),
     commands=CommandCfg(resample_s=0.2),
     random=RandomCfg(push_every_s=0.3, bodies_every=8),
 )
@@ -47,7 +47,7 @@ def unphysical(env) -> None:
 
 def stagger(env) -> None:
     """Ends come at different times."""
-    env.memory.steps.copy_(torch.arange(env.n, device="cuda") % 20)
+    env.frame_builder.steps.copy_(torch.arange(env.n, device="cuda") % 20)
 
 
 def equal(a, b) -> None:
@@ -81,7 +81,7 @@ def test_recorded_steps_are_the_steps():
     assert rewards > 0
     ours, theirs = recorded.tensors(), called.tensors()
     for name, x in ours.items():
-        if not name.startswith("tally/"):  # matrix products may choose another order
+        if not name.startswith("episode_metrics/"):  # matrix products may choose another order
             assert torch.equal(x, theirs[name]), name
     a, b = recorded.metrics(), called.metrics()
     assert a.keys() == b.keys()
@@ -114,7 +114,7 @@ def test_with_the_physics_in_every_step_is_close():
         close &= a.info["reason"] == b.info["reason"]
         same, total = same + int(close.sum()), total + N
         assert torch.equal(recorded.curriculum.level[close], called.curriculum.level[close])
-        luck = (env.chance.generator.get_state() for env in (recorded, called))
+        luck = (env.rng.generator.get_state() for env in (recorded, called))
         assert torch.equal(*luck)
     assert same > 0.97 * total
 

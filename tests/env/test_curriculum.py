@@ -4,8 +4,8 @@ import pytest
 import torch
 
 from swap.env import CurriculumCfg, EnvCfg, ParkourEnv
-from swap.env.bank import build, share_out
-from swap.env.chance import Chance
+from swap.env.bank import assign_families, build_bank
+from swap.env.chance import RandomSource
 from swap.env.curriculum import Curriculum
 from swap.errors import UserError
 
@@ -14,8 +14,8 @@ LEVELS = 5
 
 
 def curriculum(frontier: int, **options) -> Curriculum:
-    chance = Chance(N, torch.device("cpu"), 0)
-    made = Curriculum(CurriculumCfg(first=frontier, **options), LEVELS, chance)
+    rng = RandomSource(N, torch.device("cpu"), 0)
+    made = Curriculum(CurriculumCfg(initial_level=frontier, **options), LEVELS, rng)
     made.draw(torch.ones(N, dtype=torch.bool))
     return made
 
@@ -25,15 +25,15 @@ def outcome(share: float) -> torch.Tensor:
 
 
 def test_success_at_the_frontier_moves_it_up():
-    c = curriculum(2, replay_share=0.0)
-    c.settle(outcome(0.5), ~outcome(1.0))
+    c = curriculum(2, replay_fraction=0.0)
+    c.update(outcome(0.5), ~outcome(1.0))
     assert (c.frontier[: N // 2] == 3).all()
     assert (c.frontier[N // 2 :] == 2).all()
 
 
 def test_failure_moves_it_down_six_times_in_ten():
-    c = curriculum(2, replay_share=0.0)
-    c.settle(~outcome(1.0), outcome(1.0))
+    c = curriculum(2, replay_fraction=0.0)
+    c.update(~outcome(1.0), outcome(1.0))
     assert set(c.frontier.tolist()) == {1, 2}
     assert (c.frontier == 1).float().mean().item() == pytest.approx(0.6, abs=0.03)
 
@@ -46,22 +46,22 @@ def test_it_settles_where_the_two_chances_balance(up, down):
     for level in range(LEVELS - 1):
         flow.append(flow[-1] * able[level].item() * up / ((1 - able[level + 1].item()) * down))
     wanted = torch.tensor(flow) / sum(flow)
-    c = curriculum(2, replay_share=0.0, up_share=up, down_share=down)
+    c = curriculum(2, replay_fraction=0.0, up_probability=up, down_probability=down)
     generator = torch.Generator().manual_seed(1)
     for _ in range(150):
         c.draw(torch.ones(N, dtype=torch.bool))
         won = torch.rand(N, generator=generator) < able[c.level]
-        c.settle(won, ~won)
+        c.update(won, ~won)
     settled = torch.bincount(c.frontier, minlength=LEVELS) / N
     torch.testing.assert_close(settled, wanted, atol=0.03, rtol=0)
 
 
 def test_neither_leaves_it_and_it_stays_in_range():
     c = curriculum(0)
-    c.settle(~outcome(1.0), ~outcome(1.0))
+    c.update(~outcome(1.0), ~outcome(1.0))
     assert (c.frontier == 0).all()
     for _ in range(5):
-        c.settle(~outcome(1.0), outcome(1.0))
+        c.update(~outcome(1.0), outcome(1.0))
     assert (c.frontier == 0).all()
 
 
@@ -72,7 +72,7 @@ def test_some_replay_lower_levels_and_do_not_count():
     assert replays.float().mean().item() == pytest.approx(0.4, abs=0.03)
     counts = torch.bincount(c.level[replays], minlength=3) / replays.sum()
     torch.testing.assert_close(counts, torch.full((3,), 1 / 3), atol=0.05, rtol=0)
-    c.settle(outcome(1.0), ~outcome(1.0))
+    c.update(outcome(1.0), ~outcome(1.0))
     assert (c.frontier[replays] == 3).all()
     assert (c.frontier[~replays] == 4).all()
 
@@ -86,10 +86,10 @@ def test_past_the_top_all_levels_are_alike_and_only_the_top_can_bring_it_back():
     counts = torch.bincount(c.level, minlength=LEVELS) / N
     torch.testing.assert_close(counts, torch.full((LEVELS,), 1 / LEVELS), atol=0.03, rtol=0)
     top = c.level == LEVELS - 1
-    c.settle(~outcome(1.0), outcome(1.0))
+    c.update(~outcome(1.0), outcome(1.0))
     assert (c.frontier[~top] == LEVELS).all()
     assert set(c.frontier[top].tolist()) == {LEVELS - 1, LEVELS}
-    c.settle(outcome(1.0), ~outcome(1.0))
+    c.update(outcome(1.0), ~outcome(1.0))
     assert c.frontier.max() == LEVELS
 
 
@@ -102,7 +102,7 @@ def test_only_the_masked_worlds_get_new_levels():
 
 
 def test_the_bank_holds_each_family_at_each_level_in_its_variants():
-    bank = build(["box", "tilted_gap"], 4, 2, False, seed=3)
+    bank = build_bank(["box", "tilted_gap"], 4, 2, False, seed=3)
     assert bank.table.shape == (2, 4, 2)
     assert sorted(bank.table.flatten().tolist()) == list(range(16))
     for f, name in enumerate(bank.families):
@@ -118,17 +118,17 @@ def test_the_bank_holds_each_family_at_each_level_in_its_variants():
 
 
 def test_the_top_level_is_as_hard_as_it_is_allowed_to_be():
-    bank = build(["box"], 3, 1, False, seed=0, hardest=0.2)
+    bank = build_bank(["box"], 3, 1, False, seed=0, max_difficulty=0.2)
     assert bank.sizes[0].tolist() == pytest.approx([0.05, 0.235, 0.42])
-    for hardest in (-0.1, float("nan"), float("inf")):
-        with pytest.raises(UserError, match=r"hardest=.*; (use 0 or more|give a finite)"):
-            EnvCfg(hardest=hardest)
+    for max_difficulty in (-0.1, float("nan"), float("inf")):
+        with pytest.raises(UserError, match=r"max_difficulty=.*; (use 0 or more|give a finite)"):
+            EnvCfg(max_difficulty=max_difficulty)
 
 
 def test_beyond_the_range_each_family_goes_as_far_as_it_can_be_built():
     names = ["flat", "box", "gap", "stairs"]
-    cfg = EnvCfg(families=tuple((name, 1.0) for name in names), levels=3, hardest=1.2)
-    bank = build(names, cfg.levels, 1, False, seed=0, hardest=cfg.hardest)
+    cfg = EnvCfg(families=tuple((name, 1.0) for name in names), levels=3, max_difficulty=1.2)
+    bank = build_bank(names, cfg.levels, 1, False, seed=0, max_difficulty=cfg.max_difficulty)
     assert bank.sizes[:, -1].tolist() == pytest.approx([0.0, 2.2, 0.05 + 1.2 * 2.95, 0.23])
     assert bank.sizes[:, 0].tolist() == pytest.approx([0.0, 0.05, 0.05, 0.05])
     assert bank.sizes[3].tolist() == pytest.approx([0.05, 0.14, 0.23])
@@ -137,15 +137,15 @@ def test_beyond_the_range_each_family_goes_as_far_as_it_can_be_built():
 
 
 def test_mirrored_variants_are_high_on_the_other_side():
-    bank = build(["tilted_gap"], 2, 4, True, seed=0)
+    bank = build_bank(["tilted_gap"], 2, 4, True, seed=0)
     tilts = [bank.courses[int(k)].goal_tilt for k in bank.table[0, 1]]
     assert [tilt > 0 for tilt in tilts] == [True, False, True, False]
 
 
 def test_families_get_their_shares():
-    assert torch.bincount(share_out([1, 2, 1], 8)).tolist() == [2, 4, 2]
-    assert share_out([1, 1, 1], 1).tolist() == [1]
-    assert torch.bincount(share_out([0.1, 0.9], 6000)).tolist() == [600, 5400]
+    assert torch.bincount(assign_families([1, 2, 1], 8)).tolist() == [2, 4, 2]
+    assert assign_families([1, 1, 1], 1).tolist() == [1]
+    assert torch.bincount(assign_families([0.1, 0.9], 6000)).tolist() == [600, 5400]
 
 
 @pytest.mark.parametrize(
@@ -156,7 +156,7 @@ def test_families_get_their_shares():
         ({"families": (("box", 0.0),)}, "more than 0 or leave it out"),
         ({"families": (("box", 1.0), ("box", 1.0))}, "listed twice"),
         ({"levels": 0}, "levels=0; use 1 or more"),
-        ({"levels": 3, "curriculum": CurriculumCfg(first=4)}, "use at most that"),
+        ({"levels": 3, "curriculum": CurriculumCfg(initial_level=4)}, "use at most that"),
     ],
 )
 def test_a_bad_configuration_is_told_in_one_line(options, says):

@@ -7,12 +7,20 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from swap.courses import make
-from swap.env import End, EndCfg, EnvCfg, NoiseCfg, ParkourEnv, RandomCfg, StartCfg
+from swap.env import (
+    EndReason,
+    EnvCfg,
+    ObservationNoiseCfg,
+    ParkourEnv,
+    RandomCfg,
+    StartCfg,
+    TerminationCfg,
+)
 from swap.env.observations import SCALES
 from swap.errors import UserError
 from swap.sim import FIXED
 
-QUIET = NoiseCfg(0, 0, 0, 0)
+QUIET = ObservationNoiseCfg(0, 0, 0, 0)
 GROUPS = {
     "proprioception": 33,
     "history": 210,
@@ -41,7 +49,12 @@ def test_groups_are_the_papers(w):
 
 # --- resets a step late ---------------------------------------------------------------------------
 def test_an_episode_ends_with_its_own_last_observation_and_the_next_step_begins_anew(w):
-    env = w.small(n=3, ends=EndCfg(episode_s=0.1), noise=QUIET, random=RandomCfg(FIXED, 0))
+    env = w.small(
+        n=3,
+        terminations=TerminationCfg(episode_length_s=0.1),
+        noise=QUIET,
+        random=RandomCfg(FIXED, 0),
+    )
     env.reset()
     positions = []
     for k in range(1, 7):
@@ -63,7 +76,7 @@ def test_an_episode_ends_with_its_own_last_observation_and_the_next_step_begins_
 
 
 def test_the_last_step_is_valid_truncated_and_rewarded(w):
-    env = w.small(n=2, ends=EndCfg(episode_s=0.1))
+    env = w.small(n=2, terminations=TerminationCfg(episode_length_s=0.1))
     env.reset()
     steps = [env.step(torch.zeros(2, 12)) for _ in range(5)]
     assert [bool(step.truncated.all()) for step in steps] == [False] * 4 + [True]
@@ -74,7 +87,7 @@ def test_the_last_step_is_valid_truncated_and_rewarded(w):
 
 def test_the_action_at_a_reset_is_ignored(w):
     def first(action: float):
-        env = w.small(n=2, ends=EndCfg(episode_s=0.1))
+        env = w.small(n=2, terminations=TerminationCfg(episode_length_s=0.1))
         env.reset()
         for _ in range(5):
             env.step(torch.zeros(2, 12))
@@ -93,7 +106,7 @@ def test_the_action_at_a_reset_is_ignored(w):
 def test_one_ends_and_the_others_go_on(w):
     env = w.small(n=3)
     env.reset()
-    env.memory.steps[0] = 998
+    env.frame_builder.steps[0] = 998
     steps = [env.step(torch.zeros(3, 12)) for _ in range(3)]
     assert steps[1].truncated.tolist() == [True, False, False]
     assert steps[2].valid.tolist() == [False, True, True]
@@ -124,7 +137,7 @@ def test_every_slice_is_what_its_name_says(w):
         "lin_vel": lin_vel,
         "joint_pos": state.joint_pos - pose,
         "joint_vel": state.joint_vel * SCALES["joint_vel"],
-        "action": env.memory.action,
+        "action": env.frame_builder.action,
         "command": env.commands.value,
         "kp": (drawn.kp - 1) * 5,
         "kd": (drawn.kd - 1) * 5,
@@ -200,7 +213,7 @@ def test_depth_images_come_every_fifth_step_and_at_once_after_a_reset(w):
     obs = env.reset()
     assert obs["depth_clean"].shape == obs["depth_noisy"].shape == (2, 64, 64)
     assert (obs["depth_clean"] < 1).any()
-    env.memory.steps[0] = 997
+    env.frame_builder.steps[0] = 997
     changes = []
     last = obs["depth_noisy"].clone()  # its noise is new with every image
     for _ in range(10):
@@ -219,20 +232,22 @@ def test_500_random_steps_on_every_family_stay_finite():
     cfg = EnvCfg(families=(*families, ("stepping_stones", 1.0)), levels=4, variants=2)
     env = ParkourEnv(cfg, 20, seed=1)
     obs = env.reset()
-    ends = torch.zeros(len(End))
+    ends = torch.zeros(len(EndReason))
     for action in random_actions(env, 500):
         step = env.step(action)
         for name, x in (*step.obs.items(), ("reward", step.reward)):
             assert torch.isfinite(x).all(), name
         assert (step.reward >= 0).all()
         assert (step.reward[~step.valid] == 0).all()
-        ends += torch.bincount(step.info["reason"], minlength=len(End))
+        ends += torch.bincount(step.info["reason"], minlength=len(EndReason))
     assert set(obs) == set(GROUPS)
-    assert ends[End.RUNNING + 1 :].sum() > 20
-    assert ends[End.DIVERGED] == 0
+    assert ends[EndReason.RUNNING + 1 :].sum() > 20
+    assert ends[EndReason.DIVERGED] == 0
     told = env.metrics()
     assert told["episodes"] == ends[1:].sum()
-    assert told["end/upside_down"] == pytest.approx(float(ends[End.UPSIDE_DOWN] / ends[1:].sum()))
+    assert told["end/upside_down"] == pytest.approx(
+        float(ends[EndReason.UPSIDE_DOWN] / ends[1:].sum())
+    )
     assert 0.05 <= told["frontier/box"] <= 1.9
     assert "episode_s" not in env.metrics()  # nothing since
 
@@ -242,7 +257,7 @@ def test_a_diverged_world_is_no_lesson(w):
     env.reset()
     env.engine._qvel[0] = float("nan")
     step = env.step(torch.zeros(2, 12))
-    assert step.info["reason"].tolist() == [End.DIVERGED, End.RUNNING]
+    assert step.info["reason"].tolist() == [EndReason.DIVERGED, EndReason.RUNNING]
     assert step.valid.tolist() == [False, True]
     assert step.truncated.tolist() == [True, False]
     assert env.step(torch.zeros(2, 12)).valid.tolist() == [False, True]
@@ -336,7 +351,7 @@ def test_trials_run_once_on_the_courses_given():
     total = torch.stack(ends).ne(0).sum(0)
     assert (total == 1).all()  # one end each, then idle
     told = env.outcome()
-    assert told.reason.tolist() == [End.STALLED] * 6
+    assert told.reason.tolist() == [EndReason.STALLED] * 6
     assert not told.success.any()
     assert told.time_s.min() >= 2.0
     assert env.metrics()["success/gap"] == 0

@@ -8,7 +8,7 @@ import torch
 from swap.env import EnvCfg, ParkourEnv
 from swap.errors import UserError
 from swap.runs.guard import Guard, GuardCfg
-from swap.team import Team
+from swap.team import ProcessGroup
 
 CFG = EnvCfg(families=(("flat", 1.0),), levels=1, variants=1)
 N, STEPS = 3, 6
@@ -21,8 +21,8 @@ def made(engine: str = "gpu", **room: int) -> ParkourEnv:
     return env
 
 
-def counted(env: ParkourEnv, team: Team | None = None) -> dict[str, float]:
-    told = env.metrics() if team is None else env.metrics(team)
+def counted(env: ParkourEnv, processes: ProcessGroup | None = None) -> dict[str, float]:
+    told = env.metrics() if processes is None else env.metrics(processes)
     return {name: value for name, value in told.items() if name.startswith("guard/")}
 
 
@@ -70,10 +70,10 @@ def test_a_diverged_world_is_counted(engine):
 
 
 def test_a_team_adds_up():
-    class Twins(Team):
+    class Twins(ProcessGroup):
         """Two processes with the same to tell."""
 
-        def add_up(self, x: torch.Tensor) -> None:
+        def all_reduce_(self, x: torch.Tensor) -> None:
             x.mul_(2)
 
     env = crowded()

@@ -35,7 +35,7 @@ def pace(w):
                 on[:, leg] = 0
         here = replace(state, leg_pos=legs, force=on)
         asked, course = torch.zeros(1, 3), torch.tensor([True])
-        return env.memory.frame(
+        return env.frame_builder.frame(
             here, env.heights, env.goals, asked, torch.zeros(1), course, torch.ones(1)
         )
 
@@ -86,6 +86,6 @@ def test_low_obstacles_are_not_flat_ground(w):
         env.heights.measure(env.engine.boxes, replace(state, base_pos=pos))
         here = replace(state, base_pos=pos)
         asked, zero = torch.zeros(env.n, 3), torch.zeros(env.n)
-        f = env.memory.frame(here, env.heights, env.goals, asked, zero, zero == 0, zero)
+        f = env.frame_builder.frame(here, env.heights, env.goals, asked, zero, zero == 0, zero)
         assert not f.flat.any(), family
         assert not f.clear.any()

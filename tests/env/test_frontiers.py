@@ -18,7 +18,7 @@ RANGES = [(1, 1.0), (2, 1.0), (10, 0.2), (10, 1.0), (11, 0.5), (20, 0.2), (20, 1
 def test_the_new_frontier_is_the_first_level_harder_than_all_that_was_passed(old, new):
     every = torch.arange(old[0] + 1)
     got = converted(
-        every, "box", *(EnvCfg(levels=n, hardest=top) for n, top in (old, new))
+        every, "box", *(EnvCfg(levels=n, max_difficulty=top) for n, top in (old, new))
     ).tolist()
     for frontier, level in zip(every.tolist(), got, strict=True):
         passed = difficulties("box", *old)[:frontier]

@@ -15,7 +15,7 @@ def walk(w):
     """A walk along x of one robot: where it is at each step -> m of headway so far."""
     env = w.small(n=1)
     env.reset()
-    memory, state = env.memory, env.engine.state
+    memory, state = env.frame_builder, env.engine.state
     everyone, start = torch.ones(1, dtype=torch.bool), float(state.base_pos[0, 0])
 
     def go(xs, command=1.0, course=True):
@@ -66,7 +66,7 @@ def test_worlds_without_a_goal_earn_none(walk):
 
 def test_nearer_starts_lie_between_the_usual_one_and_a_metre_before_the_obstacle(w):
     env = w.small(
-        n=64, families=(("box", 1.0),), start=StartCfg(0, 0, 0, 0, 0, 0, 0, 0, nearer=1.0)
+        n=64, families=(("box", 1.0),), start=StartCfg(0, 0, 0, 0, 0, 0, 0, 0, run_up_skip=1.0)
     )
     env.reset()
     x, face = env.engine.state.base_pos[:, 0], env.goals.x

@@ -7,13 +7,13 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
 from swap.courses import make
-from swap.env import CommandCfg, EndCfg, EnvCfg, ParkourEnv, RandomCfg
+from swap.env import CommandCfg, EnvCfg, ParkourEnv, RandomCfg, TerminationCfg
 
 CFG = EnvCfg(  # ends, pushes and new commands all the time
     families=(("flat", 1.0), ("box", 1.0)),
     levels=3,
     variants=2,
-    ends=EndCfg(episode_s=0.1),
+    terminations=TerminationCfg(episode_length_s=0.1),
     commands=CommandCfg(resample_s=0.06),
     random=RandomCfg(push_every_s=0.1, bodies_every=5),
 )
@@ -85,7 +85,7 @@ def test_a_state_that_moves_is_noticed():
         with Tape() as tape:
             env._react.work()
         notes.append(tape.notes)
-        env.memory.best_x = env.memory.best_x.clone()
+        env.frame_builder.best_x = env.frame_builder.best_x.clone()
     assert notes[0] != notes[1]
 
 

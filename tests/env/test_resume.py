@@ -5,14 +5,14 @@ import json
 import pytest
 import torch
 
-from swap.env import CommandCfg, EndCfg, EnvCfg, ParkourEnv, RandomCfg
+from swap.env import CommandCfg, EnvCfg, ParkourEnv, RandomCfg, TerminationCfg
 from swap.errors import UserError
 
 BUSY = EnvCfg(  # ends, pushes and new commands all the time
     families=(("flat", 1.0), ("box", 1.0), ("rocks", 1.0)),
     levels=3,
     variants=2,
-    ends=EndCfg(episode_s=0.5),
+    terminations=TerminationCfg(episode_length_s=0.5),
     commands=CommandCfg(resample_s=0.2),
     random=RandomCfg(push_every_s=0.3, bodies_every=26),
     camera=True,
@@ -66,7 +66,9 @@ def test_worlds_go_on_alike(engine):
 
 
 def test_looking_does_not_disturb(w):
-    quiet, watched = (w.small(n=3, ends=EndCfg(episode_s=0.2)) for _ in range(2))
+    quiet, watched = (
+        w.small(n=3, terminations=TerminationCfg(episode_length_s=0.2)) for _ in range(2)
+    )
     for env in (quiet, watched):
         env.reset()
     for a, b in zip(live(quiet, 30, seed=0), live(watched, 30, seed=0), strict=True):

@@ -4,35 +4,35 @@ import pytest
 import torch
 
 from swap.courses import Goals
-from swap.env import End, EndCfg
+from swap.env import EndReason, TerminationCfg
 from swap.env.terminations import Terminations
 from swap.robots import load
 from swap.sim import Start
 
 WEIGHT = load("apollo").mass * 9.81
 CASES = [
-    ({}, End.RUNNING),
-    ({"steps": 999}, End.RUNNING),
-    ({"steps": 1000}, End.TIME),
-    ({"held_s": 0.48}, End.RUNNING),
-    ({"held_s": 0.5}, End.SUCCESS),
-    ({"base_pos": [-31.0, 0, 0.6], "course": False}, End.STRAYED),
-    ({"base_pos": [31.0, 0, 0.6]}, End.RUNNING),
-    ({"failed": True, "base_pos": [0, 0, -1]}, End.DIVERGED),
-    ({"base_pos": [0, 0, -0.9]}, End.FALLEN),
-    ({"gravity_b": [0, 0.9, 0.4], "flat": False}, End.UPSIDE_DOWN),
-    ({"gravity_b": [0, 0.9, 0.2], "flat": False}, End.RUNNING),
-    ({"gravity_b": [0, 0.98, -0.2]}, End.UPSIDE_DOWN),
-    ({"trunk_force": 2.0}, End.TRUNK),
-    ({"trunk_force": 2.0 * WEIGHT, "flat": False}, End.RUNNING),
-    ({"trunk_force": 3.1 * WEIGHT, "flat": False}, End.TRUNK),
-    ({"base_pos": [0, 2.1, 0.6]}, End.OFF_LANE),
-    ({"base_pos": [0, -2.1, 0.6]}, End.OFF_LANE),
-    ({"base_pos": [0, 2.1, 0.6], "course": False}, End.RUNNING),
-    ({"stalled_s": 2.0}, End.STALLED),
-    ({"stalled_s": 1.98}, End.RUNNING),
-    ({"held_s": 0.5, "stalled_s": 2.0, "steps": 1000}, End.SUCCESS),
-    ({"held_s": 0.5, "base_pos": [0, 0, -0.9]}, End.FALLEN),
+    ({}, EndReason.RUNNING),
+    ({"steps": 999}, EndReason.RUNNING),
+    ({"steps": 1000}, EndReason.TIME),
+    ({"held_s": 0.48}, EndReason.RUNNING),
+    ({"held_s": 0.5}, EndReason.SUCCESS),
+    ({"base_pos": [-31.0, 0, 0.6], "course": False}, EndReason.STRAYED),
+    ({"base_pos": [31.0, 0, 0.6]}, EndReason.RUNNING),
+    ({"failed": True, "base_pos": [0, 0, -1]}, EndReason.DIVERGED),
+    ({"base_pos": [0, 0, -0.9]}, EndReason.FALLEN),
+    ({"gravity_b": [0, 0.9, 0.4], "flat": False}, EndReason.UPSIDE_DOWN),
+    ({"gravity_b": [0, 0.9, 0.2], "flat": False}, EndReason.RUNNING),
+    ({"gravity_b": [0, 0.98, -0.2]}, EndReason.UPSIDE_DOWN),
+    ({"trunk_force": 2.0}, EndReason.TRUNK),
+    ({"trunk_force": 2.0 * WEIGHT, "flat": False}, EndReason.RUNNING),
+    ({"trunk_force": 3.1 * WEIGHT, "flat": False}, EndReason.TRUNK),
+    ({"base_pos": [0, 2.1, 0.6]}, EndReason.OFF_LANE),
+    ({"base_pos": [0, -2.1, 0.6]}, EndReason.OFF_LANE),
+    ({"base_pos": [0, 2.1, 0.6], "course": False}, EndReason.RUNNING),
+    ({"stalled_s": 2.0}, EndReason.STALLED),
+    ({"stalled_s": 1.98}, EndReason.RUNNING),
+    ({"held_s": 0.5, "stalled_s": 2.0, "steps": 1000}, EndReason.SUCCESS),
+    ({"held_s": 0.5, "base_pos": [0, 0, -0.9]}, EndReason.FALLEN),
 ]
 
 
@@ -41,11 +41,11 @@ def test_ends_and_what_they_mean(values, wanted, w):
     zero = torch.zeros(2)
     goals = Goals(zero, zero, zero, torch.full((2,), 2.0))
     alive = torch.tensor([True, False])
-    verdict = Terminations(EndCfg(), load("apollo"))(w.frame(2, **values), goals, alive)
-    assert verdict.reason.tolist() == [wanted, End.RUNNING]
-    assert verdict.terminated.tolist() == [wanted >= End.FALLEN, False]
-    assert verdict.truncated.tolist() == [0 < wanted < End.FALLEN, False]
-    assert verdict.success.tolist() == [wanted == End.SUCCESS, False]
+    verdict = Terminations(TerminationCfg(), load("apollo"))(w.frame(2, **values), goals, alive)
+    assert verdict.reason.tolist() == [wanted, EndReason.RUNNING]
+    assert verdict.terminated.tolist() == [wanted >= EndReason.FALLEN, False]
+    assert verdict.truncated.tolist() == [0 < wanted < EndReason.FALLEN, False]
+    assert verdict.success.tolist() == [wanted == EndReason.SUCCESS, False]
 
 
 def put(env, world: int, **values) -> None:
@@ -74,10 +74,10 @@ def still(env):
 @pytest.mark.parametrize(
     ("values", "wanted"),
     [
-        ({"base_pos": [0.0, 0.0, -1.5]}, End.FALLEN),
-        ({"base_quat": [0.0, 1.0, 0.0, 0.0], "base_pos": [0.0, 0.0, 1.5]}, End.UPSIDE_DOWN),
-        ({"base_pos": [0.0, 2.2, 0.65]}, End.OFF_LANE),
-        ({"base_quat": [0.96, 0.0, 0.28, 0.0], "base_pos": [0.0, 0.0, 0.28]}, End.TRUNK),
+        ({"base_pos": [0.0, 0.0, -1.5]}, EndReason.FALLEN),
+        ({"base_quat": [0.0, 1.0, 0.0, 0.0], "base_pos": [0.0, 0.0, 1.5]}, EndReason.UPSIDE_DOWN),
+        ({"base_pos": [0.0, 2.2, 0.65]}, EndReason.OFF_LANE),
+        ({"base_quat": [0.96, 0.0, 0.28, 0.0], "base_pos": [0.0, 0.0, 0.28]}, EndReason.TRUNK),
     ],
 )
 def test_a_robot_put_there_is_at_its_end(values, wanted, w):
@@ -105,7 +105,7 @@ def test_success_is_held_half_a_second_and_is_no_terminal(w):
         if step.info["reason"][0]:
             break
         assert steps < 40
-    assert step.info["reason"][0] == End.SUCCESS
+    assert step.info["reason"][0] == EndReason.SUCCESS
     assert steps == pytest.approx(25, abs=2)
     assert step.truncated[0]
     assert not step.terminated[0]
@@ -120,7 +120,7 @@ def test_who_waits_at_the_wall_has_failed_after_two_seconds(w):
     while not steps[-1].info["reason"][0]:
         steps.append(still(env))
         assert len(steps) < 130  # it may drift a little at first
-    assert steps[-1].info["reason"][0] == End.STALLED
+    assert steps[-1].info["reason"][0] == EndReason.STALLED
     assert steps[-1].terminated[0]
     assert len(steps) >= 99
 

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from swap.errors import UserError
-from swap.evaluate.footfalls import Feet, Record, footfalls, in_contact
+from swap.evaluate.footfalls import Feet, GaitRecording, footfalls, in_contact
 from swap.evaluate.gait import measure, record_of, references, rows, straight
-from swap.evaluate.trained import trained, untrained
+from swap.evaluate.trained import load_trained, untrained
 from swap.robots import load
 from swap.sim import CONTROL_DT
 
@@ -25,7 +25,7 @@ def upright(feet, touching):
     knee = feet + torch.tensor([-0.1, 0.0, 0.3])
     hip = knee + torch.tensor([0.2, 0.0, 0.3])
     shape = touching.shape[:2]
-    return Record(
+    return GaitRecording(
         base_pos=torch.zeros(*shape, 3),
         leg_pos=torch.stack([hip, knee, feet], -2),
         touching=touching,
@@ -91,7 +91,7 @@ def test_clearance_is_the_mean_of_the_highest_points_of_whole_swings(chance):
 
 def test_touchdowns_are_those_of_training(chance):
     touching = chance.touching
-    standing = touching.clone()  # as `swap.env.frame.Memory` has it: now or a step ago
+    standing = touching.clone()  # as `swap.env.frame.FrameBuilder` has it: now or a step ago
     standing[1:] |= touching[:-1]
     down = in_contact(touching)
     assert torch.equal((down[1:] & ~down[:-1])[1:], (standing[1:] & ~standing[:-1])[1:])
@@ -154,7 +154,7 @@ def test_what_follows_an_end_does_not_count(chance):
         past = ~chance.walking
         past[1:] &= past[:-1].clone()  # a contact is known to go on by the frame after it
         other[name][past] = 7 if name == "leg_pos" else True
-    same(footfalls(Record(**other), RADIUS), footfalls(chance, RADIUS))
+    same(footfalls(GaitRecording(**other), RADIUS), footfalls(chance, RADIUS))
 
 
 def test_the_mirror_image_walks_alike(chance):
@@ -191,10 +191,10 @@ def test_reference_gaits_have_the_figures_they_are_planned_with(name, gait):
     robot = load(name)
     for clip in straight(robot, gait):
         told = rows(robot, record_of(robot, clip), torch.tensor([robot.mass]), {}, {}, feet=False)
-        row, pace = told[0], clip.pace
-        assert row["cadence_hz"] == pytest.approx(pace.frequency_hz, rel=0.01)
-        assert row["duty"] == pytest.approx(pace.duty, abs=CONTROL_DT * pace.frequency_hz)
-        assert 0.9 * pace.lift_m < row["clearance_m"] <= pace.lift_m * 1.001
+        row, timing = told[0], clip.timing
+        assert row["cadence_hz"] == pytest.approx(timing.frequency_hz, rel=0.01)
+        assert row["duty"] == pytest.approx(timing.duty, abs=CONTROL_DT * timing.frequency_hz)
+        assert 0.9 * timing.lift_m < row["clearance_m"] <= timing.lift_m * 1.001
         assert row["speed_mps"] == pytest.approx(clip.command.forward_mps, rel=0.02)
         assert row["asymmetry"] < 0.05
 
@@ -206,7 +206,7 @@ def test_references_are_the_nearest_ones():
 
 
 def test_a_published_robot_walks():
-    robot = trained(MODELS / "swap.safetensors")
+    robot = load_trained(MODELS / "swap.safetensors")
     options = {"robots": 4, "seconds": 3.0, "device": "cpu", "feet": True}
     several = list(measure(robot, (0.5, 1.0), **options))
     assert [len(told) for told in several] == [5, 5]

@@ -12,13 +12,15 @@ TICKS, K = 3, tiny_swap.NET.k
 def test_the_images_are_of_the_present_latent_and_of_the_past_one_taken_on():
     luck, robot = torch.Generator().manual_seed(2), tiny_swap.robot()
     env = ParkourEnv(robot.cfg.env, 2, seed=1)
-    driver, obs = robot.driver_for(env), env.reset()
-    imagination, model = Imagination(driver, ticks=TICKS), driver.model
+    agent, obs = robot.agent_for(env), env.reset()
+    imagination, model = Imagination(agent, ticks=TICKS), agent.model
     code, latents, actions = model.cfg.depth, [], []
     for step in range(6 * K):
-        action = driver.act(obs)
+        action = agent.act(obs)
         if step % K == 0:
-            latents.append(type(driver.rate.latent)(*(x.clone() for x in driver.rate.latent)))
+            latents.append(
+                type(agent.latent_state.latent)(*(x.clone() for x in agent.latent_state.latent))
+            )
         imagination.follow(action)
         actions.append(action)
         obs = env.step(action + 0.3 * torch.randn(2, 12, generator=luck)).obs

@@ -10,7 +10,7 @@ import torch
 
 import tiny_swap
 from swap.courses import FAMILIES, difficulty_of
-from swap.env.terminations import End
+from swap.env.terminations import EndReason
 from swap.evaluate import success as of
 from swap.evaluate.wilson import wilson
 from swap.robots import load
@@ -23,7 +23,7 @@ POINTS = [("box", 0.25), ("tilted_box", 0.5), ("rocks", 1.0)]
 
 @dataclass
 class Physics:
-    """Stands for `attempt`: the end of a trial follows from its course."""
+    """Stands for `run_trials`: the end of a trial follows from its course."""
 
     batches: list = field(default_factory=list)
 
@@ -42,14 +42,20 @@ class Physics:
 
 
 def ending(course):
-    ends = [End.SUCCESS, End.SUCCESS, End.TRUNK, End.UPSIDE_DOWN, End.STALLED]
+    ends = [
+        EndReason.SUCCESS,
+        EndReason.SUCCESS,
+        EndReason.TRUNK,
+        EndReason.UPSIDE_DOWN,
+        EndReason.STALLED,
+    ]
     return int(ends[int(1e6 * abs(course.pos).sum()) % len(ends)])
 
 
 @pytest.fixture
 def physics(monkeypatch):
     made = Physics()
-    monkeypatch.setattr(of, "attempt", made)
+    monkeypatch.setattr(of, "run_trials", made)
     return made
 
 
@@ -70,9 +76,9 @@ def test_causes_are_those_of_the_same_trials(physics, monkeypatch):
         (cause,) = row["causes"]
         assert cause["what"] == "payload, kg"
         won = {part["low"]: part["success"] for part in cause["parts"]}
-        assert won == {reason: float(reason == int(End.SUCCESS)) for reason in won}
+        assert won == {reason: float(reason == int(EndReason.SUCCESS)) for reason in won}
         counts = {part["low"]: part["trials"] for part in cause["parts"]}
-        assert counts[int(End.SUCCESS)] == round(row["success"] * 12)
+        assert counts[int(EndReason.SUCCESS)] == round(row["success"] * 12)
     assert all("causes" not in row for row in rows())
 
 
@@ -136,21 +142,25 @@ def test_rows_tell_how_trials_ended(physics):
     assert [row["speed"] for row in told] == [0.5] * 3 + [2.0] * 3
     ends = [Counter(ending(c) for c in physics.courses[k : k + 30]) for k in range(0, 180, 30)]
     for row, count in zip(told, ends, strict=True):
-        won = count.pop(End.SUCCESS)
+        won = count.pop(EndReason.SUCCESS)
         assert row["success"] == won / 30
         assert (row["low"], row["high"]) == wilson(won, 30)
-        names = {End.TRUNK: "trunk", End.UPSIDE_DOWN: "upside down", End.STALLED: "stalled"}
-        assert row["reasons"] == {names[End(end)]: times for end, times in count.items()}
+        names = {
+            EndReason.TRUNK: "trunk",
+            EndReason.UPSIDE_DOWN: "upside down",
+            EndReason.STALLED: "stalled",
+        }
+        assert row["reasons"] == {names[EndReason(end)]: times for end, times in count.items()}
         times = [int(part.split()[-1]) for part in row["failures"].split(", ")]
         assert times == sorted(count.values(), reverse=True)
         assert all(f"{name} {n}" in row["failures"] for name, n in row["reasons"].items())
-        assert row["stalled"] == count[End.STALLED] / 30
+        assert row["stalled"] == count[EndReason.STALLED] / 30
 
 
 def test_no_failure_no_text(monkeypatch):
-    reason = torch.full((3,), int(End.SUCCESS))
+    reason = torch.full((3,), int(EndReason.SUCCESS))
     won = SimpleNamespace(reason=reason, drawn=nominal(APOLLO, 3))
-    monkeypatch.setattr(of, "attempt", lambda *a, **k: won)
+    monkeypatch.setattr(of, "run_trials", lambda *a, **k: won)
     (row,) = rows(POINTS[:1], trials=3)
     assert (row["failures"], row["reasons"], row["stalled"], row["success"]) == ("", {}, 0, 1)
 
@@ -160,10 +170,10 @@ def test_progress_goes_from_nothing_to_all(physics, monkeypatch):
     seen = []
     rows(speeds=(0.5, 1.0), told=seen.append)
     assert {p.trials for p in seen} == {42}
-    assert (seen[0].ended, seen[0].share) == (0, 0.0)
-    assert (seen[1].ended, seen[1].share) == (4, pytest.approx(0.7 * 8 / 42))
-    assert (seen[-1].ended, seen[-1].share) == (42, 1.0)
-    for what in ("ended", "share"):
+    assert (seen[0].ended, seen[0].fraction) == (0, 0.0)
+    assert (seen[1].ended, seen[1].fraction) == (4, pytest.approx(0.7 * 8 / 42))
+    assert (seen[-1].ended, seen[-1].fraction) == (42, 1.0)
+    for what in ("ended", "fraction"):
         values = [getattr(p, what) for p in seen]
         assert values == sorted(values)
 
@@ -172,7 +182,7 @@ def test_a_batch_is_done_when_all_have_ended_or_time_is_up():
     """A robot that has learned nothing: its trials end one by one."""
     seen = []
     courses = [of.course_of("box", 0.3, k, seed=0, side="both") for k in range(3)]
-    outcome = of.attempt(ROBOT, courses, 1.0, "cpu", 0, look=lambda *x: seen.append(x))
+    outcome = of.run_trials(ROBOT, courses, 1.0, "cpu", 0, look=lambda *x: seen.append(x))
     assert (outcome.reason > 0).all()
     assert seen[-1] == (3, 1.0)
     shares = [share for _, share in seen]
@@ -190,6 +200,6 @@ def test_slow_commands_have_more_time(speed, time_s, monkeypatch):
 
     monkeypatch.setattr(of.ParkourEnv, "trials", trials)
     with pytest.raises(InterruptedError):
-        of.attempt(ROBOT, [of.course_of("box", 0.3, 0, seed=0, side="both")], speed, "cpu", 0)
+        of.run_trials(ROBOT, [of.course_of("box", 0.3, 0, seed=0, side="both")], speed, "cpu", 0)
     assert given["time_s"] == time_s
     assert given["command"] == (speed, 0.0, 0.0)

@@ -9,14 +9,14 @@ import torch
 
 from swap.cli import main as cli
 from swap.evaluate import mirror_audit, parity_audit
-from swap.evaluate.mirror_audit import QUANTITIES, SENSED, TOLERANCE, Audit, Mirror
-from swap.evaluate.parity_audit import Parity
+from swap.evaluate.mirror_audit import QUANTITIES, SENSED, TOLERANCE, Audit, SceneMirror
+from swap.evaluate.parity_audit import EngineComparison
 from swap.robots import load
 from swap.sim import nominal
 from swap.symmetry import VECTOR, Grids, trivial
 
 ROBOT = load("apollo")
-RIGHT = Mirror.of(ROBOT)
+RIGHT = SceneMirror.of(ROBOT)
 JOINT = ROBOT.body.joint_rep
 
 
@@ -106,7 +106,7 @@ def test_the_scenes_touch_with_every_part():
 
 
 def test_parity_passes_and_can_fail():
-    it = Parity(ROBOT, ("gap", "rocks"), "cpu", worlds=4)
+    it = EngineComparison(ROBOT, ("gap", "rocks"), "cpu", worlds=4)
     assert all(row["pass"] for row in it.rows())
     gpu = it._engines[1]
     mask = torch.ones(gpu.n, dtype=torch.bool)
@@ -117,10 +117,10 @@ def test_parity_passes_and_can_fail():
 @pytest.fixture
 def small(monkeypatch):
     """The command at a size for tests."""
-    real, worlds = mirror_audit.Audit, parity_audit.Parity
+    real, worlds = mirror_audit.Audit, parity_audit.EngineComparison
     monkeypatch.setattr(mirror_audit, "Audit", lambda *a: real(*a, pairs=2))
     monkeypatch.setattr(mirror_audit, "STEPS", {"cpu": 6, "gpu": 6})
-    monkeypatch.setattr(parity_audit, "Parity", lambda *a: worlds(*a, worlds=2))
+    monkeypatch.setattr(parity_audit, "EngineComparison", lambda *a: worlds(*a, worlds=2))
     return SimpleNamespace(patch=monkeypatch)
 
 
@@ -139,7 +139,7 @@ def test_check_sim_writes_every_row(small, capsys, tmp_path):
 
 
 def test_check_sim_fails_with_exit_code_1(small, capsys):
-    small.patch.setattr(Mirror, "of", lambda robot: wrong(target=abs(JOINT)))
+    small.patch.setattr(SceneMirror, "of", lambda robot: wrong(target=abs(JOINT)))
     words = ["check", "sim", "--engine", "cpu", "--device", "cpu", "--family", "flat"]
     assert cli.dispatch(words) == 1
     assert "FAILED: cpu flat" in capsys.readouterr().out

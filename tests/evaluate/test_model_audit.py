@@ -10,8 +10,8 @@ import tiny_swap
 from swap.cli import main as cli
 from swap.evaluate import trained as room
 from swap.evaluate.model_audit import LIMIT_M, ModelAudit
-from swap.evaluate.trained import Trained
-from swap.kept import named
+from swap.evaluate.trained import TrainedRobot
+from swap.kept import join_states
 from swap.runs.models import keep
 from swap.world_model.encoder import Encoder
 
@@ -24,7 +24,7 @@ STYLE = {"discriminator"}
 def lively(nets):
     """A fresh actor hardly moves; this one does."""
     with torch.no_grad():
-        for p in nets.policy.actor.reader.net.out.parameters():
+        for p in nets.policy.actor.mlp.net.out.parameters():
             p.mul_(60)
 
 
@@ -72,7 +72,7 @@ def test_a_plain_part_is_measured_and_not_judged(options, plain):
 
 def test_a_robot_without_a_world_model_has_actor_and_critic_only():
     teacher = Path(__file__).parents[2] / "models" / "teacher.safetensors"
-    audit = ModelAudit(room.trained(teacher), "cpu", ["box"])
+    audit = ModelAudit(room.load_trained(teacher), "cpu", ["box"])
     audit.drive(40)
     assert {row["part"]: row["error"] for row in audit.parts()} == {"actor": 0, "critic": 0}
     (life,) = audit.lived()
@@ -84,14 +84,14 @@ def test_a_robot_without_a_world_model_has_actor_and_critic_only():
 @pytest.fixture
 def tiny(monkeypatch):
     monkeypatch.setattr("swap.evaluate.trained.untrained", lambda preset: tiny_swap.robot())
-    honest = Trained.networks_for
+    honest = TrainedRobot.networks_for
 
     def made(self, *where):
         nets = honest(self, *where)
         lively(nets)
         return nets
 
-    monkeypatch.setattr(room.Trained, "networks_for", made)
+    monkeypatch.setattr(room.TrainedRobot, "networks_for", made)
     return ["check", "model", "--family", "flat", "--steps", "12"]
 
 
@@ -127,8 +127,8 @@ def test_check_model_tells_what_is_not_claimed_and_what_was_not_kept(
     assert "not claimed to be equivariant, so not judged: actor, critic, discriminator" in said
     kept, robot = tmp_path / "robot.safetensors", tiny_swap.robot()
     env = robot.cfg.make_env("cpu")
-    nets = named(**{k: p.state_dict() for k, p in robot.networks_for(env)._asdict().items()})
-    keep(Trained("swap", 7, robot.cfg, nets), kept, {})
+    nets = join_states(**{k: p.state_dict() for k, p in robot.networks_for(env)._asdict().items()})
+    keep(TrainedRobot("swap", 7, robot.cfg, nets), kept, {})
     assert cli.dispatch([*tiny[:2], str(kept), *tiny[2:]]) == 0
     said = capsys.readouterr().out
     assert "swap, iteration 7" in said

@@ -47,10 +47,10 @@ def test_without_noise_it_finds_the_size_to_two_centimetres(middle, width):
     probes = found(curve, searches)
     for search in searches:
         size, failed = search.bracket(probes)
-        assert size <= true(search.share) < failed
+        assert size <= true(search.fraction) < failed
         assert failed - size <= 0.02 + 1e-9
         low, high = search.interval(probes)
-        assert low <= true(search.share) <= high
+        assert low <= true(search.fraction) <= high
         assert search.left(probes) == 0
     assert len(probes) <= 14  # log2(2.15 / 0.02) = 6.7, twice, and part of them shared
     assert contradiction(probes) is None
@@ -64,8 +64,8 @@ def test_with_noise_the_size_is_near_and_the_interval_holds_it():
         probes = found(curve, searches, trials=300, rng=rng)
         for search in searches:
             low, high = search.interval(probes)
-            inside.append(low <= true(search.share) <= high)
-            off.append(search.bracket(probes)[0] - true(search.share))
+            inside.append(low <= true(search.fraction) <= high)
+            off.append(search.bracket(probes)[0] - true(search.fraction))
         assert len(probes) <= 16
     assert np.mean(inside) > 0.9
     # 300 trials leave the rate 1.7 and 2.9 points uncertain: 2 and 1 cm of this curve.
@@ -133,13 +133,13 @@ def test_boxes_and_gaps_are_probed_side_by_side_up_to_their_limits(simulated):
     searches, probes = of.search_all(
         None, trials=50, speed_mps=1.5, device="cpu", seed=4, told=seen.append
     )
-    assert [search.share for search in searches["gap"]] == [0.9, 0.5]
+    assert [search.fraction for search in searches["gap"]] == [0.9, 0.5]
     assert {call[1:] for call in simulated} == {(50, (1.5,), "cpu", 4)}
     assert len(simulated) <= 10
     assert sum(len(wanted) for wanted, *_ in simulated) == sum(map(len, probes.values()))
     apollo = load("apollo")
     rows = record_table(searches, probes, apollo)
-    assert [(row["family"], row["share"]) for row in rows] == [
+    assert [(row["family"], row["fraction"]) for row in rows] == [
         ("box", 0.9), ("box", 0.5), ("gap", 0.9), ("gap", 0.5),
     ]  # fmt: skip
     box, gap = rows[0], rows[2]
@@ -147,12 +147,12 @@ def test_boxes_and_gaps_are_probed_side_by_side_up_to_their_limits(simulated):
     assert not box["at_least"]
     assert box["over_body_length"] == box["size"] / apollo.hip_to_hip
     assert box["over_hip_height"] == box["size"] / apollo.hip_height
-    assert (gap["size"], gap["at_least"]) == (FAMILIES["gap"].largest, True)
+    assert (gap["size"], gap["at_least"]) == (FAMILIES["gap"].max_size, True)
     assert gap["interval"] == (3.6, None)
     assert box["probes"] == len(probes["box"])
     # Progress: trials counted up, an end in sight, never beyond it.
     ended = [p.ended for p in seen]
     assert ended == sorted(ended)
     assert ended[-1] == 50 * sum(map(len, probes.values()))
-    assert all(p.ended <= p.trials and 0 <= p.share <= 1 for p in seen)
-    assert seen[-1].share == 1.0
+    assert all(p.ended <= p.trials and 0 <= p.fraction <= 1 for p in seen)
+    assert seen[-1].fraction == 1.0

@@ -10,10 +10,10 @@ import torch
 from swap.cli import main as cli
 from swap.errors import UserError
 from swap.evaluate import rivals, sim_bench
-from swap.evaluate.rivals import Renderer
+from swap.evaluate.rivals import MujocoRenderer
 from swap.evaluate.scenes import bank_of, camera_of, everyone
 from swap.robots import load
-from swap.sensors import Depth
+from swap.sensors import DepthRenderer
 from swap.sim.gpu import GpuEngine
 
 FIGURES = ("control steps/s", "without resets", "depth ms", "noisy depth ms", "heights ms")
@@ -24,12 +24,12 @@ def test_the_rival_renders_the_same_images():
     engine = GpuEngine(robot, bank, len(bank), device="cpu")
     engine.assign(everyone(engine), torch.arange(len(bank)))
     engine.reset(everyone(engine))
-    renderer = Renderer(engine, camera_of(robot))
+    renderer = MujocoRenderer(engine, camera_of(robot))
     mjw.kinematics(*engine.mujoco)
     mjw.camlight(*engine.mujoco)
     renderer()
     state = engine.state
-    ours = Depth(camera_of(robot), engine.n)(engine.boxes, state.base_pos, state.base_quat)
+    ours = DepthRenderer(camera_of(robot), engine.n)(engine.boxes, state.base_pos, state.base_quat)
     torch.testing.assert_close(renderer.image(), ours, atol=1e-4, rtol=0)
     assert ours.flatten(1).std(1).min() > 0.05  # each has something to see
 
@@ -48,7 +48,7 @@ def test_bench_sim_gives_every_figure(capsys, tmp_path):
 
 
 def test_what_cannot_run_here_is_a_note(monkeypatch):
-    monkeypatch.setattr(sim_bench, "can_run", lambda device: False)
+    monkeypatch.setattr(sim_bench, "warp_runs_on", lambda device: False)
     cpu, gpu = sim_bench.bench("cpu", [2], seconds=0.0)
     assert cpu["control steps/s"] > 0
     assert cpu["depth ms"] is None
@@ -60,7 +60,7 @@ def test_a_rival_that_fails_says_why():
     def build():
         raise MemoryError("no room\nat all")
 
-    assert rivals.attempt(build) == (None, "MemoryError: no room")
+    assert rivals.try_renderer(build) == (None, "MemoryError: no room")
 
 
 def test_jobs_take_turns():

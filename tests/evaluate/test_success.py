@@ -11,7 +11,7 @@ from PIL import Image
 from swap.cli import main as cli
 from swap.errors import UserError
 from swap.evaluate.success import points
-from swap.evaluate.trained import trained
+from swap.evaluate.trained import load_trained
 from swap.evaluate.wilson import wilson
 
 
@@ -35,8 +35,12 @@ def test_wilson_holds_the_true_rate_as_often_as_it_says():
 def test_points_span_each_family():
     wanted = points(["flat", "box"], 3)
     assert wanted == [("flat", 0.0), ("box", 0.0), ("box", 0.5), ("box", 1.0)]
-    assert points(["box", "stairs"], 2, hardest=1.1)[1::2] == [("box", 1.1), ("stairs", 1.0)]
-    assert points(["flat", "gap"], 2, hardest=0.2) == [("flat", 0.0), ("gap", 0.0), ("gap", 0.2)]
+    assert points(["box", "stairs"], 2, max_difficulty=1.1)[1::2] == [("box", 1.1), ("stairs", 1.0)]
+    assert points(["flat", "gap"], 2, max_difficulty=0.2) == [
+        ("flat", 0.0),
+        ("gap", 0.0),
+        ("gap", 0.2),
+    ]
 
 
 @pytest.fixture(scope="module")
@@ -180,12 +184,12 @@ def test_play_names_the_fix(run_folder):
 @pytest.mark.parametrize("name", ["teacher", "swap"])
 def test_the_published_robots_load_and_climb(name):
     from swap.courses import difficulty_of, make
-    from swap.evaluate.success import attempt
+    from swap.evaluate.success import run_trials
 
-    robot = trained(Path(__file__).parents[2] / "models" / f"{name}.safetensors")
+    robot = load_trained(Path(__file__).parents[2] / "models" / f"{name}.safetensors")
     rng = np.random.default_rng(0)
     courses = [make("box", difficulty_of("box", 0.5), rng) for _ in range(4)]
-    outcome = attempt(robot, courses, each=2, speed_mps=1.0, device="cpu", seed=3)
+    outcome = run_trials(robot, courses, each=2, speed_mps=1.0, device="cpu", seed=3)
     assert outcome.success.float().mean() >= 0.75  # 99 % or better in 500 trials and more
 
 

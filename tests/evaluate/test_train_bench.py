@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from swap.errors import UserError
-from swap.evaluate.train_bench import PARTS, Parts, bench
+from swap.evaluate.train_bench import SECTIONS, SectionTimer, bench
 
 
 def test_calls_are_counted_by_name():
@@ -16,7 +16,7 @@ def test_calls_are_counted_by_name():
         return seconds
 
     one = SimpleNamespace(short=lambda: nap(0.01), long=lambda: nap(0.03))
-    parts = Parts(torch.device("cpu"))
+    parts = SectionTimer(torch.device("cpu"))
     for method in ("short", "long"):
         parts.watch(one, method, method)
     start = time.perf_counter()
@@ -34,7 +34,7 @@ def test_an_iteration_of_a_small_teacher_is_the_sum_of_its_parts():
     row = bench("tiny", worlds=4, iterations=2, warm_up=1, device="cpu")
     assert row["worlds"] == 4
     assert row["steps/s"] == pytest.approx(4 * 32 / (row["ms an iteration"] / 1000), rel=0.01)
-    spent = {name: row[name] for name in PARTS if name in row}
+    spent = {name: row[name] for name in SECTIONS if name in row}
     assert set(spent) == {
         "physics",
         "course, reward, observation",

@@ -11,8 +11,8 @@ import tiny_swap
 from swap.cli import main as cli
 from swap.env import ParkourEnv
 from swap.errors import UserError
-from swap.evaluate.trained import trained
-from swap.kept import under
+from swap.evaluate.trained import load_trained
+from swap.kept import sub_state
 from swap.runs import load
 from swap.runs.models import keep
 
@@ -32,12 +32,12 @@ def kept(folder, tmp_path_factory):
 
 
 def test_networks_and_curriculum_are_there_and_nothing_else_is_kept(folder, kept):
-    saved, run, file = load(folder).tensors, trained(folder), trained(kept)
+    saved, run, file = load(folder).tensors, load_trained(folder), load_trained(kept)
     env = ParkourEnv(run.cfg.env, 2)
     for robot in (run, file):
         for part, prefix in zip(robot.networks_for(env), ("policy/", "model/"), strict=True):
             state = part.state_dict()
-            assert state.keys() == under(prefix, saved).keys()
+            assert state.keys() == sub_state(prefix, saved).keys()
             for name, x in state.items():
                 assert torch.equal(x, saved[prefix + name]), name
             assert not any(p.requires_grad for p in part.parameters())
@@ -47,10 +47,10 @@ def test_networks_and_curriculum_are_there_and_nothing_else_is_kept(folder, kept
         f"curriculum/{family}" for family, _ in run.cfg.env.families
     }
     assert file.cfg == run.cfg
-    judges = [robot.discriminator_for(env).state_dict() for robot in (run, file)]
-    for judge in judges:
-        assert judge.keys() == under("amp/net/", saved).keys()
-        assert all(torch.equal(x, saved[f"amp/net/{name}"]) for name, x in judge.items())
+    discriminators = [robot.discriminator_for(env).state_dict() for robot in (run, file)]
+    for discriminator in discriminators:
+        assert discriminator.keys() == sub_state("amp/net/", saved).keys()
+        assert all(torch.equal(x, saved[f"amp/net/{name}"]) for name, x in discriminator.items())
     assert not any(name.startswith(("amp/ring", "amp/adam")) for name in names)
 
 
@@ -61,15 +61,15 @@ def test_first_weights_are_those_a_run_begins_with(folder):
     for part, prefix in zip(nets, ("policy/", "model/"), strict=True):
         for name, x in part.state_dict().items():
             assert torch.equal(x, saved[prefix + name]), name
-    judge = robot.discriminator_for(trainer.env).state_dict()
-    assert all(torch.equal(x, saved[f"amp/net/{name}"]) for name, x in judge.items())
+    discriminator = robot.discriminator_for(trainer.env).state_dict()
+    assert all(torch.equal(x, saved[f"amp/net/{name}"]) for name, x in discriminator.items())
 
 
 def test_a_robot_without_a_world_model_is_kept_as_it_is(tmp_path):
-    robot, again = trained(TEACHER), tmp_path / "again.safetensors"
-    assert not robot.sees
+    robot, again = load_trained(TEACHER), tmp_path / "again.safetensors"
+    assert not robot.has_world_model
     keep(robot, again, {})
-    new = trained(again)
+    new = load_trained(again)
     assert new.tensors.keys() == robot.tensors.keys()
     assert all(torch.equal(x, new.tensors[name]) for name, x in robot.tensors.items())
 
@@ -96,21 +96,21 @@ def test_blind_reaches_the_driver(monkeypatch):
     import numpy as np
 
     from swap.courses import make
-    from swap.evaluate.success import attempt
-    from swap.policy import TwoRate
+    from swap.evaluate.success import run_trials
+    from swap.policy import LatentState
 
     shown = []
-    honest = TwoRate.tick
+    honest = LatentState.tick
 
     def watched(self, depth, prop, noise):
         shown.append(depth.clone())
         honest(self, depth, prop, noise)
 
-    monkeypatch.setattr(TwoRate, "tick", watched)
+    monkeypatch.setattr(LatentState, "tick", watched)
     course = [make("box", 0.3, np.random.default_rng(0))]
     for blind in (False, True):
         shown.clear()
-        attempt(tiny_swap.robot(), course, 1.0, "cpu", 0, blind=blind)
+        run_trials(tiny_swap.robot(), course, 1.0, "cpu", 0, blind=blind)
         seen = torch.stack(shown)
         assert len(seen) > 3
         assert bool((seen == 0.5).all()) is blind

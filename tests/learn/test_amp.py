@@ -9,8 +9,8 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from swap.errors import UserError
 from swap.learn import AMP, AMPCfg
-from swap.learn.ring import Ring
-from swap.learn.tally import Tally
+from swap.learn.ring import RingBuffer
+from swap.learn.tally import MetricAccumulator
 from swap.policy import style_reward
 from swap.symmetry import Spaces
 
@@ -25,9 +25,9 @@ def some(n, seed, shift=0.0):
 
 
 def made(cfg=CFG, expert=None, seed=0):
-    tally = Tally(torch.device("cpu"))
+    metrics = MetricAccumulator(torch.device("cpu"))
     expert = some(300, 1) if expert is None else expert
-    return AMP(cfg, expert, FRAME, N, STEPS, tally, capture=False, seed=seed), tally
+    return AMP(cfg, expert, FRAME, N, STEPS, metrics, capture=False, seed=seed), metrics
 
 
 def live(amp, seed, shift=0.8, mirrored=False):
@@ -43,13 +43,13 @@ def chance(seed=0):
 
 
 def test_it_learns_to_tell_two_sets_apart():
-    amp, tally = made()
+    amp, metrics = made()
     generator = chance()
     theirs, ours, every = some(500, 7), some(500, 8, 0.8), torch.ones(N, dtype=torch.bool)
     for k in range(60):  # 300 gradient steps
         live(amp, k)
         amp.update(generator)
-        figures = tally.read()
+        figures = metrics.read()
         if k == 0:
             first = figures
     assert figures["amp/loss"] < 0.6 * first["amp/loss"]
@@ -73,9 +73,9 @@ def test_losses_are_those_of_the_book():
     losses = amp.losses(amp.net.coordinates(expert), amp.net.coordinates(policy))
 
     def score(x):
-        return amp.net.reader.net(x).squeeze(-1)
+        return amp.net.mlp.net(x).squeeze(-1)
 
-    norm, slopes = amp.net.reader.norm, []
+    norm, slopes = amp.net.mlp.norm, []
     for row in norm(expert):
         row = row.clone().requires_grad_(True)
         score(row).backward()
@@ -93,7 +93,7 @@ def test_a_step_is_adams_with_weight_decay():
     live(amp, 0)
     amp.update(chance())
     twin = copy.deepcopy(amp.net)
-    head = {id(p) for p in twin.reader.net.out.parameters()}
+    head = {id(p) for p in twin.mlp.net.out.parameters()}
     groups = [[p for p in twin.parameters() if (id(p) in head) == flag] for flag in (False, True)]
     reference = torch.optim.Adam(
         [
@@ -108,7 +108,7 @@ def test_a_step_is_adams_with_weight_decay():
     expert = amp.expert.index_select(0, amp.theirs).flatten(1)
     policy = amp.ring.rows.index_select(0, amp.ours)
     for rows in (expert, policy):
-        twin.reader.norm.update(rows)
+        twin.mlp.norm.update(rows)
     other = copy.copy(amp)
     other.net = twin
     other.losses(twin.coordinates(expert), twin.coordinates(policy))["loss"].backward()
@@ -167,10 +167,10 @@ def test_the_plain_twin_does_not():
 
 # --- what counts --------------------------------------------------------------------------------
 def test_the_reward_is_zero_where_masked_and_what_the_score_says_elsewhere():
-    amp, tally = made()
+    amp, metrics = made()
     live(amp, 0)
     amp.update(chance())
-    tally.read()
+    metrics.read()
     pair, mask = some(N, 9), torch.arange(N) % 2 == 0
     pair[0] = torch.nan
     pair[1] = torch.nan
@@ -180,36 +180,36 @@ def test_the_reward_is_zero_where_masked_and_what_the_score_says_elsewhere():
     assert reward[0] == 0
     assert torch.equal(reward[2::2], CFG.weight * style_reward(score)[2::2].detach())
     assert not reward.requires_grad
-    figures = tally.read()
+    figures = metrics.read()
     assert figures["amp/counted"] == pytest.approx(15 / N)
     assert figures["amp/style"] == pytest.approx(float(reward.sum()) / CFG.weight / 15, rel=1e-5)
 
 
 def test_without_data_nothing_is_learned_and_nothing_is_wrong():
-    amp, tally = made()
+    amp, metrics = made()
     before = [p.clone() for p in amp.parameters]
     for _ in range(STEPS):
         amp.store(some(N, 0), torch.zeros(N, dtype=torch.bool))
     amp.update(chance())
     assert all(torch.equal(a, b) for a, b in zip(before, amp.parameters, strict=True))
-    assert amp.net.reader.norm.count == 0
-    figures = tally.read()
+    assert amp.net.mlp.norm.count == 0
+    figures = metrics.read()
     assert figures["guard/amp_skipped"] == 0
     assert "amp/loss" not in figures
 
 
 def test_a_step_that_is_not_finite_changes_nothing_and_is_counted():
-    amp, tally = made()
+    amp, metrics = made()
     live(amp, 0)
     amp.update(chance())
-    tally.read()
+    metrics.read()
     before = [x.clone() for name, x in amp.state() if "norm" not in name]
-    amp.net.reader.norm.inverse_std.fill_(torch.nan)
-    amp.net.reader.norm.update = lambda *_: None
+    amp.net.mlp.norm.inverse_std.fill_(torch.nan)
+    amp.net.mlp.norm.update = lambda *_: None
     amp.step()
     after = [x for name, x in amp.state() if "norm" not in name]
     assert all(torch.equal(a, b) for a, b in zip(before, after, strict=True))
-    figures = tally.read()
+    figures = metrics.read()
     assert figures["guard/amp_skipped"] == figures["guard/amp_loss"] == 1
 
 
@@ -229,7 +229,7 @@ def test_nothing_but_sound_rows_that_are_asked_for_is_kept():
 def test_the_ring_is_a_list_that_forgets():
     """Against a plain Python list, over many steps with random masks."""
     size, n, per_step = 23, 10, 4
-    ring = Ring(size, 2, n, per_step, torch.device("cpu"))
+    ring = RingBuffer(size, 2, n, per_step, torch.device("cpu"))
     listed, turn = [], 0
     generator = chance(3)
     for step in range(60):
@@ -251,7 +251,7 @@ def test_the_ring_is_a_list_that_forgets():
 
 
 def test_picks_stay_within_what_is_there():
-    ring = Ring(100, 2, 4, 4, torch.device("cpu"))
+    ring = RingBuffer(100, 2, 4, 4, torch.device("cpu"))
     assert ring.pick(torch.rand(50)).tolist() == [0] * 50
     ring.store(torch.ones(4, 2), torch.tensor([True, False, True, True]))
     assert set(ring.pick(torch.rand(200)).tolist()) == {0, 1, 2}
@@ -306,7 +306,7 @@ def test_an_expert_of_another_width_is_refused():
     with pytest.raises(UserError, match=r"give \[M, 2, 30\]"):
         made(expert=torch.zeros(10, 60))
     with pytest.raises(UserError, match="use 1 to 4"):
-        Ring(8, 2, 4, 5, torch.device("cpu"))
+        RingBuffer(8, 2, 4, 5, torch.device("cpu"))
 
 
 # --- on a device --------------------------------------------------------------------------------
@@ -330,7 +330,7 @@ class Waits(TorchDispatchMode):
 
 
 def test_nothing_waits_for_the_device():
-    amp, tally = made()
+    amp, metrics = made()
     live(amp, 0)
     amp.update(chance())
     with Waits() as waits:
@@ -339,7 +339,7 @@ def test_nothing_waits_for_the_device():
         amp.update(chance())
     assert waits.seen == set()
     with waits:
-        tally.read()
+        metrics.read()
         float(amp.ring.count)
     assert waits.seen  # it does notice
 
@@ -349,7 +349,13 @@ def test_recordings_do_what_the_calls_do():
     every, both = torch.ones(N, dtype=torch.bool), []
     for capture in (True, False):
         amp = AMP(
-            CFG, some(300, 1).cuda(), FRAME, N, STEPS, Tally(torch.device("cuda")), capture=capture
+            CFG,
+            some(300, 1).cuda(),
+            FRAME,
+            N,
+            STEPS,
+            MetricAccumulator(torch.device("cuda")),
+            capture=capture,
         )
         generator = torch.Generator("cuda").manual_seed(0)
         for k in range(3):
@@ -362,7 +368,7 @@ def test_recordings_do_what_the_calls_do():
     (recorded, ours), (called, theirs) = both
     assert recorded.step._graph is not None
     assert recorded.keep._graph is not None
-    assert recorded.judge._graph is not None
+    assert recorded.score._graph is not None
     assert torch.equal(recorded.ring.rows, called.ring.rows)
     assert torch.allclose(ours, theirs, atol=1e-5)
     for a, b in zip(recorded.parameters, called.parameters, strict=True):

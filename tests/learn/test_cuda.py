@@ -6,10 +6,10 @@ import pytest
 import torch
 
 import toy_model
-from swap.learn import ModelCfg, Replay, SymmetryCfg, Trainer
-from swap.learn.eyes import READS, Eyes
+from swap.learn import ModelCfg, ReplayBuffer, SymmetryCfg, Trainer
+from swap.learn.eyes import READS, LatentTracker
 from swap.learn.mirrored import AugmentedModelLearner
-from swap.learn.tally import Tally
+from swap.learn.tally import MetricAccumulator
 from toy_world import ACTION, Toy, small
 
 pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA GPU")
@@ -49,12 +49,12 @@ def test_the_guard_holds_inside_a_recording():
     learner = trainer(capture=True)
     learner.iterate()
     learner.collector.collect(0.99, 0.95)
-    learner.tally.read()
+    learner.metrics.read()
     before = [p.clone() for p in learner.ppo.parameters]
     learner.rollout.advantage.fill_(torch.nan)
     learner.ppo.step()
     assert all(torch.equal(a, b) for a, b in zip(before, learner.ppo.parameters, strict=True))
-    assert learner.tally.read()["guard/policy_loss"] == 1
+    assert learner.metrics.read()["guard/policy_loss"] == 1
 
 
 def test_a_recording_survives_a_resume():
@@ -88,13 +88,15 @@ def seeing(device, *, capture, n=16):
     model = toy_model.build(equivariant=False, k=1).to(device)
     g, chance = torch.Generator().manual_seed(0), torch.Generator(device).manual_seed(0)
     place = torch.device(device)
-    replay = Replay(model, n, 12, place, twin=True)
+    replay = ReplayBuffer(model, n, 12, place, mirrored=True)
     widths = {"proprioception": 33, "body_heights": 286, "foot_heights": 100}
 
     def noise():
         return model.noise(n, like=torch.empty(0), generator=g).to(device)
 
-    eyes = Eyes(model, replay, widths, noise, place, capture=capture, twin=True)
+    latent_tracker = LatentTracker(
+        model, replay, widths, noise, place, capture=capture, mirrored=True
+    )
     for t in range(12):
         obs = {
             name: (
@@ -104,12 +106,12 @@ def seeing(device, *, capture, n=16):
             ).to(device)
             for name in READS
         }
-        eyes.look(obs, torch.full((n,), t == 0, device=device))
-        eyes.act(torch.randn(n, 12, generator=g).to(device))
+        latent_tracker.observe(obs, torch.full((n,), t == 0, device=device))
+        latent_tracker.record(torch.randn(n, 12, generator=g).to(device))
     cfg = ModelCfg(net=model.cfg, batch=4, ticks=5, memory=12, warm_up=1, updates=6)
-    learner = AugmentedModelLearner(cfg, model, replay, Tally(place), capture=capture)
+    learner = AugmentedModelLearner(cfg, model, replay, MetricAccumulator(place), capture=capture)
     learner.update(chance)
-    return eyes.latents, learner
+    return latent_tracker.latents, learner
 
 
 def test_the_twin_and_mirrored_sequences_are_recorded():

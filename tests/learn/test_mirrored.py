@@ -8,12 +8,12 @@ from torch.distributions import Normal
 
 import toy_model
 from swap.errors import UserError
-from swap.learn import AMPCfg, ModelCfg, Replay, SymmetryCfg, Trainer
-from swap.learn.eyes import READS, Eyes
+from swap.learn import AMPCfg, ModelCfg, ReplayBuffer, SymmetryCfg, Trainer
+from swap.learn.eyes import READS, LatentTracker
 from swap.learn.mirrored import AugmentedAMP, AugmentedModelLearner
-from swap.learn.tally import Tally
-from swap.learn.twin import TWIN, Glass
-from swap.policy import ActorCritic, PolicyCfg, TwoRate
+from swap.learn.tally import MetricAccumulator
+from swap.learn.twin import MIRRORED_LATENT, MirroredInputs
+from swap.policy import ActorCritic, LatentState, PolicyCfg
 from swap.symmetry import Spaces
 from toy_model import SPACES
 from toy_world import ACTION, SENSES, STATE, Toy, small
@@ -28,7 +28,7 @@ def trainer_of(symmetry, *, equivariant=False, bold=False, **ppo):
     trainer = Trainer(replace(small(equivariant=equivariant, **ppo), symmetry=symmetry), Toy(32))
     if bold:
         with torch.no_grad():
-            for p in trainer.policy.actor.reader.net.out.parameters():
+            for p in trainer.policy.actor.mlp.net.out.parameters():
                 p.mul_(50)
     return trainer
 
@@ -48,7 +48,7 @@ def raw(symmetry, **more):
 
 def asymmetry(policy, obs):
     """Squared length of what the mean action lacks to be mirrored, and of the value's."""
-    there, here = (policy.actor.reader(x) for x in (OBS(obs), obs))
+    there, here = (policy.actor.mlp(x) for x in (OBS(obs), obs))
     values = policy.critic(OBS(obs)) - policy.critic(obs)
     return (there - ACTION.rep(here)).square().sum(-1), values.square()
 
@@ -109,7 +109,7 @@ def surrogate(policy, obs, action, batch, cfg):
     value = policy.critic(obs)
     slow = batch.value + (value - batch.value).clamp(-cfg.clip, cfg.clip)
     error = torch.max((value - batch.returns) ** 2, (slow - batch.returns) ** 2)
-    bonus = cfg.entropy * now.entropy().sum(-1)
+    bonus = cfg.entropy_coef * now.entropy().sum(-1)
     return (error - gain - bonus)[valid].mean()
 
 
@@ -142,7 +142,7 @@ def test_the_rate_follows_the_samples_that_were_drawn():
 def test_normalisers_learn_from_mirrored_samples_if_those_are_samples(kind, symmetric):
     trainer = trainer_of(SymmetryCfg(kind), bold=True)
     trainer.iterate()
-    norm = trainer.policy.actor.reader.norm
+    norm = trainer.policy.actor.mlp.norm
     assert torch.allclose(norm.mean, OBS(norm.mean), atol=1e-5) == symmetric
 
 
@@ -150,7 +150,7 @@ def test_half_of_the_discriminators_samples_are_mirrored():
     frame = Spaces().layout("joint_pos", "lin_vel", "ang_vel", "joint_vel").rep
     expert, device = torch.randn(50, 2, frame.dim), torch.device("cpu")
     cfg = AMPCfg(batch=6, replay=64, hidden=(16,))
-    amp = AugmentedAMP(cfg, expert, frame, N, 8, Tally(device), capture=False)
+    amp = AugmentedAMP(cfg, expert, frame, N, 8, MetricAccumulator(device), capture=False)
     amp.store(torch.randn(N, 2, frame.dim), torch.ones(N, dtype=torch.bool))
     amp.theirs.copy_(torch.arange(6) + 7)
     amp.ours.copy_(torch.arange(6) % N)
@@ -162,7 +162,7 @@ def test_half_of_the_discriminators_samples_are_mirrored():
 
 def test_half_of_the_world_models_sequences_are_mirrored_and_begin_as_the_twin_did():
     model, ticks = toy_model.build(equivariant=False), 3
-    replay = Replay(model, N, 8, torch.device("cpu"), twin=True)
+    replay = ReplayBuffer(model, N, 8, torch.device("cpu"), mirrored=True)
     g = torch.Generator().manual_seed(3)
     batch, _ = toy_model.sequences(model, N, 8)
     latents = [[toy_model.latent(model, N, g) for _ in range(2)] for _ in range(8)]
@@ -170,8 +170,8 @@ def test_half_of_the_world_models_sequences_are_mirrored_and_begin_as_the_twin_d
         replay.store({x: y[:, t] for x, y in batch._asdict().items() if x != "context"}, *pair)
         replay.stored()
     cfg = ModelCfg(net=model.cfg, batch=4, ticks=ticks, memory=8)
-    tally = Tally(torch.device("cpu"))
-    learner = AugmentedModelLearner(cfg, model, replay, tally, capture=False)
+    metrics = MetricAccumulator(torch.device("cpu"))
+    learner = AugmentedModelLearner(cfg, model, replay, metrics, capture=False)
     learner.worlds.copy_(torch.tensor([0, 3, 2, 4]))
     learner.starts.copy_(torch.tensor([1, 3, 2, 1]))
     got = learner._sequences()
@@ -187,7 +187,7 @@ def test_half_of_the_world_models_sequences_are_mirrored_and_begin_as_the_twin_d
         assert torch.equal(got.context.z[i], before.z[world])
     learner.noise.normal_(generator=g)
     learner.step()
-    assert torch.isfinite(torch.tensor(list(tally.read().values()))).all()
+    assert torch.isfinite(torch.tensor(list(metrics.read().values()))).all()
 
 
 # --- the twin -------------------------------------------------------------------------------------
@@ -199,10 +199,12 @@ def test_the_twin_is_a_latent_that_lives_in_the_mirror_bit_for_bit():
         noises.append(model.noise(N, like=torch.empty(0), generator=g))
         return noises[-1]
 
-    replay = Replay(model, N, 16, torch.device("cpu"), twin=True)
+    replay = ReplayBuffer(model, N, 16, torch.device("cpu"), mirrored=True)
     widths = {"proprioception": 33, "body_heights": 286, "foot_heights": 100}
-    eyes = Eyes(model, replay, widths, noise, torch.device("cpu"), capture=False, twin=True)
-    there = TwoRate(model, N, "cpu")
+    latent_tracker = LatentTracker(
+        model, replay, widths, noise, torch.device("cpu"), capture=False, mirrored=True
+    )
+    there = LatentState(model, N, "cpu")
     code, ticks = model.cfg.depth, 0
     for t in range(14):
         obs = {
@@ -212,42 +214,50 @@ def test_the_twin_is_a_latent_that_lives_in_the_mirror_bit_for_bit():
             for name in READS
         }
         fresh = torch.rand(N, generator=g) < (1.0 if t == 0 else 0.1)
-        eyes.look(obs, fresh)
+        latent_tracker.observe(obs, fresh)
         depth = code.from_linear(obs["depth_noisy"]).flip(-1)
         prop = SPACES.proprioception.rep(obs["proprioception"])
         if there.observe(depth, prop, fresh, noises[-1]):
-            assert torch.equal(replay.data["twin_h"][ticks], there.h.half())
+            assert torch.equal(replay.data["mirrored_h"][ticks], there.h.half())
             ticks += 1
-        assert torch.equal(eyes.latents[TWIN], there.h)
-        for mine, other in zip(eyes.twin.latent, there.latent, strict=True):
+        assert torch.equal(latent_tracker.latents[MIRRORED_LATENT], there.h)
+        for mine, other in zip(latent_tracker.mirrored.latent, there.latent, strict=True):
             assert torch.equal(mine, other)
         action = torch.randn(N, 12, generator=g)
-        eyes.act(action)
+        latent_tracker.record(action)
         there.record(SPACES.action.rep(action))
     assert len(noises) == 2 * ticks == 10  # one of its own at every tick
-    assert not torch.equal(eyes.h, there.h)
+    assert not torch.equal(latent_tracker.h, there.h)
 
 
 def test_an_equivariant_model_has_a_twin_that_is_its_mirror_image():
-    """Given the mirrored noise: `Twin` mirrors all it is told, in the right places."""
+    """Given the mirrored noise: `MirroredLatent` mirrors all it is told, in the right places."""
     model = toy_model.build()
     z = model.categoricals.rep
     base = model.noise(20, N, like=torch.empty(0), generator=torch.Generator().manual_seed(4))
     noises = iter([x for noise in base for x in (noise, z(noise))])
-    replay = Replay(model, N, 16, torch.device("cpu"))
+    replay = ReplayBuffer(model, N, 16, torch.device("cpu"))
     widths = {"proprioception": 33, "body_heights": 286, "foot_heights": 100}
-    eyes = Eyes(
-        model, replay, widths, lambda: next(noises), torch.device("cpu"), capture=False, twin=True
+    latent_tracker = LatentTracker(
+        model,
+        replay,
+        widths,
+        lambda: next(noises),
+        torch.device("cpu"),
+        capture=False,
+        mirrored=True,
     )
     for t in range(10):
         obs = {
             name: torch.randn(N, widths[name]) if name in widths else torch.rand(N, 16, 16)
             for name in READS
         }
-        eyes.look(obs, torch.full((N,), t == 0))
-        eyes.act(torch.randn(N, 12))
-    assert eyes.h.abs().max() > 0.1
-    assert torch.equal(eyes.latents[TWIN], model.latent_layout.rep(eyes.h))
+        latent_tracker.observe(obs, torch.full((N,), t == 0))
+        latent_tracker.record(torch.randn(N, 12))
+    assert latent_tracker.h.abs().max() > 0.1
+    assert torch.equal(
+        latent_tracker.latents[MIRRORED_LATENT], model.latent_layout.rep(latent_tracker.h)
+    )
 
 
 def test_in_the_glass_a_policy_reads_mirrored_groups_and_the_twins_latent():
@@ -259,9 +269,9 @@ def test_in_the_glass_a_policy_reads_mirrored_groups_and_the_twins_latent():
     policy = ActorCritic(cfg, {**groups, "latent": model.latent_layout}, SPACES.action.rep)
     obs = {name: torch.randn(N, layout.dim) for name, layout in groups.items()}
     h, twin = torch.randn(2, N, model.cfg.deter)
-    policy.observe({**obs, "latent": h})
-    glass = Glass(policy, groups, torch.device("cpu"), learn=False)
-    got = glass({**obs, "latent": h, TWIN: twin})
+    policy.update_normalizers({**obs, "latent": h})
+    mirrored_inputs = MirroredInputs(policy, groups, torch.device("cpu"), learn=False)
+    got = mirrored_inputs({**obs, "latent": h, MIRRORED_LATENT: twin})
     mirrored = {name: groups[name].rep(x) for name, x in obs.items()}
     for x, y in zip(got, policy.inputs({**mirrored, "latent": twin}), strict=True):
         assert torch.equal(x, y)
@@ -284,7 +294,15 @@ def test_mistakes_are_named(make, message):
 def test_half_of_an_odd_batch_is_refused():
     rep, device = ACTION.rep, torch.device("cpu")
     with pytest.raises(UserError, match=r"amp.batch=7 is odd; augment mirrors half of it, use 8"):
-        AugmentedAMP(AMPCfg(batch=7), torch.zeros(3, 2, 3), rep, N, 8, Tally(device), capture=False)
+        AugmentedAMP(
+            AMPCfg(batch=7),
+            torch.zeros(3, 2, 3),
+            rep,
+            N,
+            8,
+            MetricAccumulator(device),
+            capture=False,
+        )
     with pytest.raises(UserError, match=r"model.batch=3 is odd"):
         AugmentedModelLearner(ModelCfg(batch=3), toy_model.build(), capture=False)
 
@@ -293,5 +311,5 @@ def test_without_it_nothing_is_mirrored_or_kept():
     trainer = trainer_of(SymmetryCfg())
     trainer.iterate()
     assert trainer.rollout.mirrored == ()
-    assert trainer.collector.glass is None
+    assert trainer.collector.mirrored_inputs is None
     assert type(trainer.ppo).__name__ == "PPO"

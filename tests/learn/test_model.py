@@ -4,24 +4,24 @@ import pytest
 import torch
 
 from swap.errors import UserError
-from swap.learn import ModelCfg, ModelLearner, Replay
-from swap.learn.tally import Tally
+from swap.learn import ModelCfg, ModelLearner, ReplayBuffer
+from swap.learn.tally import MetricAccumulator
 from toy_model import build, latent, sequences
 
 DEVICE = torch.device("cpu")
 
 
-def learner(tally: Tally | None = None, **more) -> ModelLearner:
+def learner(metrics: MetricAccumulator | None = None, **more) -> ModelLearner:
     """Twelve ticks of five worlds, white noise in halves that the ring can hold exactly."""
     model = build()
-    replay = Replay(model, 5, 12, DEVICE)
+    replay = ReplayBuffer(model, 5, 12, DEVICE)
     batch, _ = sequences(model, n=5, ticks=12, whole=True)
     for t in range(12):
         tick = {name: x[:, t] for name, x in batch._asdict().items() if name != "context"}
         replay.store(tick, latent(model, 5))
         replay.stored()
     cfg = ModelCfg(**{"batch": 4, "ticks": 6, "memory": 12, "warm_up": 1, "lr": 1e-3, **more})
-    return ModelLearner(cfg, model, replay, tally or Tally(DEVICE), capture=False)
+    return ModelLearner(cfg, model, replay, metrics or MetricAccumulator(DEVICE), capture=False)
 
 
 def weights(one: ModelLearner) -> dict[str, torch.Tensor]:
@@ -29,13 +29,13 @@ def weights(one: ModelLearner) -> dict[str, torch.Tensor]:
 
 
 def test_the_loss_falls():
-    tally = Tally(DEVICE)
-    one = learner(tally, updates=60)
+    metrics = MetricAccumulator(DEVICE)
+    one = learner(metrics, updates=60)
     generator = torch.Generator().manual_seed(0)
     losses = []
     for _ in range(3):
         one.update(generator)
-        losses.append(tally.read()["model/loss"])
+        losses.append(metrics.read()["model/loss"])
     assert losses[-1] < 0.8 * losses[0]
     assert one.count == 180
 

@@ -66,7 +66,7 @@ def test_losses_are_those_of_the_book_over_valid_steps():
 
 
 def test_a_step_is_adams_with_the_gradient_clipped():
-    trainer = ready(kl=None, grad_norm=0.2)
+    trainer = ready(desired_kl=None, max_grad_norm=0.2)
     drift(trainer)
     twin = copy.deepcopy(trainer)
     reference = torch.optim.Adam(twin.policy.parameters(), lr=1e-3, foreach=False)
@@ -131,19 +131,21 @@ def test_the_rate_follows_the_kl(kl, before, after):
 
 
 def test_noise_is_brought_down_as_the_steps_go_by():
-    cfg = PPOCfg(calm_std=0.2, calm_steps=(1000, 2000))
-    seen = [cfg.ceiling(1.0, n) for n in (0, 1000, 1250, 2000, 5000)]
+    cfg = PPOCfg(final_max_std=0.2, std_decay_steps=(1000, 2000))
+    seen = [cfg.max_std_at(1.0, n) for n in (0, 1000, 1250, 2000, 5000)]
     assert seen == pytest.approx([1, 1, 0.8, 0.2, 0.2])
-    assert PPOCfg().ceiling(1.0, 10**9) == 1.0
-    by_plan = PPOCfg(calm_std=0.2, calm=(0.5, 0.75))
-    assert [by_plan.ceiling(1.0, n, 4000) for n in (2000, 2500, 3000)] == pytest.approx(
+    assert PPOCfg().max_std_at(1.0, 10**9) == 1.0
+    by_plan = PPOCfg(final_max_std=0.2, std_decay=(0.5, 0.75))
+    assert [by_plan.max_std_at(1.0, n, 4000) for n in (2000, 2500, 3000)] == pytest.approx(
         [1, 0.6, 0.2]
     )
-    assert by_plan.ceiling(1.0, 10**9) == 1.0  # a run without an end
+    assert by_plan.max_std_at(1.0, 10**9) == 1.0  # a run without an end
 
-    trainer = ready(calm_std=0.2, calm_steps=(0, 5000), entropy=1.0)  # which would have it grow
+    trainer = ready(
+        final_max_std=0.2, std_decay_steps=(0, 5000), entropy_coef=1.0
+    )  # which would have it grow
     for _ in range(5):
-        most = trainer.cfg.ppo.ceiling(trainer.cfg.policy.max_std, trainer.steps)
+        most = trainer.cfg.ppo.max_std_at(trainer.cfg.policy.max_std, trainer.steps)
         trainer.iterate()
         assert trainer.rollout.std.max() <= most + 1e-6
     assert trainer.steps > 5000
@@ -151,7 +153,7 @@ def test_noise_is_brought_down_as_the_steps_go_by():
 
 
 def test_the_calm_follows_the_plan_until_it_has_begun():
-    trainer = ready(calm_std=0.2, calm=(0.5, 1.0))
+    trainer = ready(final_max_std=0.2, std_decay=(0.5, 1.0))
     soon = 2 * (trainer.steps + len(trainer.rollout))
     trainer.plan(10 * soon)
     trainer.plan(soon)  # slower than it seemed: the plan is changed
@@ -159,7 +161,7 @@ def test_the_calm_follows_the_plan_until_it_has_begun():
         trainer.iterate()
     trainer.plan(10 * soon)  # more than half of it is done, the calm has begun: the plan stands
     assert trainer.planned == soon
-    again = ready(calm_std=0.2, calm=(0.5, 1.0))
+    again = ready(final_max_std=0.2, std_decay=(0.5, 1.0))
     again.restore(trainer.tensors(), trainer.numbers())
     assert again.planned == trainer.planned
 
@@ -173,7 +175,7 @@ def everything(trainer):
 )
 def test_a_step_that_is_not_finite_changes_nothing_and_is_counted(field, culprit):
     trainer = ready()
-    trainer.tally.read()
+    trainer.metrics.read()
     before = everything(trainer)
     getattr(trainer.rollout, field)[trainer.rollout.valid.nonzero()[0].unbind()] = torch.inf
     trainer.ppo.rows.copy_(torch.arange(len(trainer.ppo.rows)))
@@ -181,14 +183,14 @@ def test_a_step_that_is_not_finite_changes_nothing_and_is_counted(field, culprit
     after = everything(trainer)
     for name, x in before.items():
         assert torch.equal(x, after[name]), name
-    figures = trainer.tally.read()
+    figures = trainer.metrics.read()
     assert figures["guard/skipped_updates"] == figures[f"guard/{culprit}"] == 1
     assert "ppo/policy_loss" not in figures  # no data, no figure
     trainer.ppo.rows.copy_(torch.arange(len(trainer.ppo.rows)) + len(trainer.ppo.rows))
     trainer.ppo.step()  # rows without the fault: learning goes on
-    assert trainer.tally.read()["guard/skipped_updates"] == 0
+    assert trainer.metrics.read()["guard/skipped_updates"] == 0
     assert not torch.equal(
-        trainer.ppo.parameters[0], before["policy/actor.reader.net.layers.0.weight.0"]
+        trainer.ppo.parameters[0], before["policy/actor.mlp.net.layers.0.weight.0"]
     )
 
 
@@ -224,9 +226,9 @@ def test_bad_observations_and_rewards_are_named_and_left_out():
         ({"minibatches": 7}, "do not divide into minibatches=7; use a divisor of 768"),
         ({"steps": 0}, "steps=0; use 1 or more"),
         ({"gamma": 1.5}, "gamma=1.5; it is a share"),
-        ({"calm_steps": (2.0, 1.0)}, "calm_steps=.* must be a first and a later step"),
-        ({"calm": (0.5, 2.0)}, "calm=.* must be a first and a later fraction"),
-        ({"calm_std": 9.0}, "calm_std=9 must lie between the policy's min_std"),
+        ({"std_decay_steps": (2.0, 1.0)}, "std_decay_steps=.* must be a first and a later step"),
+        ({"std_decay": (0.5, 2.0)}, "std_decay=.* must be a first and a later fraction"),
+        ({"final_max_std": 9.0}, "final_max_std=9 must lie between the policy's min_std"),
         ({"lr": 1.0}, "lr=1.0 must lie in lr_range"),
     ],
 )
@@ -238,4 +240,10 @@ def test_mistakes_are_named(change, message):
 def test_the_defaults_are_the_designs():
     cfg = PPOCfg()
     assert (cfg.steps, cfg.epochs, cfg.minibatches, cfg.gamma, cfg.lam) == (24, 5, 4, 0.99, 0.95)
-    assert (cfg.clip, cfg.entropy, cfg.grad_norm, cfg.lr, cfg.kl) == (0.2, 0.01, 1.0, 1e-3, 0.01)
+    assert (cfg.clip, cfg.entropy_coef, cfg.max_grad_norm, cfg.lr, cfg.desired_kl) == (
+        0.2,
+        0.01,
+        1.0,
+        1e-3,
+        0.01,
+    )

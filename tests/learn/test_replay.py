@@ -5,7 +5,7 @@ import torch
 from torch.nn.functional import one_hot
 
 from swap.errors import UserError
-from swap.learn import Replay
+from swap.learn import ReplayBuffer
 from swap.world_model import Latent
 from toy_model import build
 
@@ -18,10 +18,10 @@ def number(t: int, *shape: int) -> torch.Tensor:
     return value.view(-1, *[1] * len(shape)).expand(WORLDS, *shape)
 
 
-def filled(count: int) -> Replay:
+def filled(count: int) -> ReplayBuffer:
     model = build()
     cfg = model.cfg
-    replay = Replay(model, WORLDS, TICKS, torch.device("cpu"))
+    replay = ReplayBuffer(model, WORLDS, TICKS, torch.device("cpu"))
     for t in range(count):
         classes = torch.arange(cfg.variables).add(t).remainder(cfg.classes).expand(WORLDS, -1)
         tick = {

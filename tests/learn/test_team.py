@@ -5,10 +5,10 @@ import torch
 
 from pair import watch
 from pair_learn import KINDS, WORLDS
-from swap.capture import Captured
+from swap.capture import GraphedCallable
 from swap.errors import UserError
 from swap.learn import Trainer
-from swap.team import ALONE, Team
+from swap.team import SINGLE_PROCESS, ProcessGroup
 from toy_world import Toy, small
 
 CLOSE = 2e-6
@@ -86,10 +86,10 @@ def test_a_team_with_worlds_of_its_own_stays_one(seen):
 
 
 # --- no processes --------------------------------------------------------------------------------
-class Echo(Team):
+class Echo(ProcessGroup):
     """All others find what we find."""
 
-    def add_up(self, x):
+    def all_reduce_(self, x):
         x.mul_(self.size)
 
     def follow(self, several):
@@ -102,22 +102,25 @@ CUDA = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA GP
 @pytest.mark.parametrize("device", ["cpu", pytest.param("cuda", marks=CUDA)])
 def test_both_halves_of_a_step_are_the_step(device):
     """On a GPU each half is a recording, after some calls that are none."""
-    one, team = (
-        Trainer(small(), Toy(32, device=device), team=team) for team in (ALONE, Echo(0, 2))
+    one, processes = (
+        Trainer(small(), Toy(32, device=device), processes=processes)
+        for processes in (SINGLE_PROCESS, Echo(0, 2))
     )
     one.collector.collect(0.99, 0.95)
-    team.rollout = team.ppo.rollout = one.rollout
+    processes.rollout = processes.ppo.rollout = one.rollout
     before = one.ppo.parameters[0].detach().clone()
     for seed in range(6):
         order = torch.randperm(len(one.rollout), generator=torch.Generator().manual_seed(seed))
-        for trainer in (one, team):
+        for trainer in (one, processes):
             trainer.ppo.rows.copy_(order[: len(trainer.ppo.rows)])
             trainer.ppo.step()
     assert (one.ppo.parameters[0] - before).abs().max() > 1e-3
-    for x, y in zip(one.ppo.parameters, team.ppo.parameters, strict=True):
+    for x, y in zip(one.ppo.parameters, processes.ppo.parameters, strict=True):
         assert torch.allclose(x, y, atol=CLOSE if device == "cpu" else 1e-4)
-    assert torch.equal(one.ppo.lr, team.ppo.lr)
-    assert one.tally.read()["ppo/kl"] == pytest.approx(team.tally.read()["ppo/kl"], rel=1e-3)
+    assert torch.equal(one.ppo.lr, processes.ppo.lr)
+    assert one.metrics.read()["ppo/kl"] == pytest.approx(
+        processes.metrics.read()["ppo/kl"], rel=1e-3
+    )
 
 
 def test_alone_nothing_is_done(monkeypatch):
@@ -127,17 +130,17 @@ def test_alone_nothing_is_done(monkeypatch):
     for name in ("all_reduce", "broadcast", "gather_object", "init_process_group"):
         monkeypatch.setattr(f"swap.team.dist.{name}", never)
     x = torch.ones(3)
-    assert ALONE.total(x)[0] is x
-    assert ALONE.gather(x)[0] is x
-    assert ALONE.tell(7) == 7
+    assert SINGLE_PROCESS.all_reduce(x)[0] is x
+    assert SINGLE_PROCESS.gather(x)[0] is x
+    assert SINGLE_PROCESS.broadcast(7) == 7
     trainer = Trainer(small(), Toy(8))
-    assert isinstance(trainer.ppo.step, Captured)
+    assert isinstance(trainer.ppo.step, GraphedCallable)
     assert "guard/apart" not in trainer.iterate()
 
 
 def test_shares():
-    assert ALONE.share(7, "worlds") == 7
-    assert Team(1, 2).share(WORLDS, "worlds") == WORLDS // 2
+    assert SINGLE_PROCESS.split_evenly(7, "worlds") == 7
+    assert ProcessGroup(1, 2).split_evenly(WORLDS, "worlds") == WORLDS // 2
     for whole, near in ((7, 8), (1, 4), (9, 8)):
         with pytest.raises(UserError, match=f"worlds={whole} .* among 4 processes; use {near}"):
-            Team(1, 4).share(whole, "worlds")
+            ProcessGroup(1, 4).split_evenly(whole, "worlds")

@@ -28,7 +28,7 @@ def test_it_learns(equivariant):
 def test_normalisers_learn_from_every_fourth_step():
     trainer = Trainer(small(), Toy(64))
     trainer.iterate()
-    seen = float(trainer.policy.actor.reader.norm.count)
+    seen = float(trainer.policy.actor.mlp.norm.count)
     assert 0.8 * 6 * 64 < seen <= 6 * 64  # of 24 steps; those of worlds that had ended not
 
 
@@ -82,7 +82,7 @@ def test_seeds_matter_and_repeat():
     runs = [Trainer(small(seed=seed), Toy(16)) for seed in (1, 1, 2)]
     for trainer in runs:
         trainer.iterate()
-    a, b, c = (trainer.policy.actor.reader.net.layers[0].weight[0] for trainer in runs)
+    a, b, c = (trainer.policy.actor.mlp.net.layers[0].weight[0] for trainer in runs)
     assert torch.equal(a, b)
     assert not torch.allclose(a, c)
 

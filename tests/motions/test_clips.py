@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from swap.errors import UserError
-from swap.motions import GAITS, Clip, Command, Motion, clips, find
-from swap.motions.effort import SPEED_SHARE, room_rad, speed_share, torque_share, within
+from swap.motions import GAITS, Clip, Command, Motion, clips, get_gait
+from swap.motions.effort import SPEED_FRACTION, room_rad, speed_fraction, torque_fraction, within
 from swap.robots import from_user, load
 from swap.robots.kinematics import LegPoints
 from swap.robots.mjcf import build_spec
@@ -66,7 +66,7 @@ def test_feet_that_swing_are_lifted(robot, every):
             assert clip.stands.all()
         else:
             lift = height - [leg.foot_radius for leg in robot.legs]
-            assert (np.abs(lift / clip.pace.lift_m - 1) < 0.1).all()
+            assert (np.abs(lift / clip.timing.lift_m - 1) < 0.1).all()
 
 
 @ROBOTS
@@ -76,8 +76,8 @@ def test_joints_stay_within_range_speed_and_torque(robot, every):
     for clip in every[robot.name]:
         angle = clip.joint_pos + robot.default_pose
         assert ((low < angle) & (angle < high)).all()
-        assert (np.abs(clip.joint_vel) <= SPEED_SHARE * no_load).all()
-        assert torque_share(robot, clip) <= 1
+        assert (np.abs(clip.joint_vel) <= SPEED_FRACTION * no_load).all()
+        assert torque_fraction(robot, clip) <= 1
 
 
 def with_motors(robot, speed):
@@ -97,7 +97,7 @@ def with_motors(robot, speed):
 
 def test_what_is_too_fast_is_slowed_down_and_what_cannot_be_is_left_out():
     slow = with_motors(APOLLO, 7.0)
-    fast = Motion(slow, find("trot"), Command(1.5)).clip(2.0)
+    fast = Motion(slow, get_gait("trot"), Command(1.5)).clip(2.0)
     assert not within(slow, fast)
     mine = clips(slow, ["trot", "bound"])
     assert all(within(slow, clip) for clip in mine)
@@ -109,19 +109,19 @@ def test_what_is_too_fast_is_slowed_down_and_what_cannot_be_is_left_out():
 
 
 def test_out_of_reach_is_not_within():
-    clip = Motion(replace(APOLLO, h_des=0.78), find("trot"), Command(0.5)).clip(1.0)
-    assert np.isnan(speed_share(APOLLO, clip))
+    clip = Motion(replace(APOLLO, h_des=0.78), get_gait("trot"), Command(0.5)).clip(1.0)
+    assert np.isnan(speed_fraction(APOLLO, clip))
     assert not within(APOLLO, clip)
 
 
 def test_limits_see_what_is_beyond_them():
-    clip = Motion(APOLLO, find("walk"), Command(0.4)).clip(1.0)
+    clip = Motion(APOLLO, get_gait("walk"), Command(0.4)).clip(1.0)
     assert within(APOLLO, clip)
     knee = 2
     bent = clip.joint_pos.copy()
     bent[5, knee] = APOLLO.joints[knee].range[0] - APOLLO.default_pose[knee] - 0.1
     assert room_rad(APOLLO, replace(clip, joint_pos=bent)) == pytest.approx(-0.1)
-    assert torque_share(APOLLO, replace(clip, push_b=8 * clip.push_b)) > 1
+    assert torque_fraction(APOLLO, replace(clip, push_b=8 * clip.push_b)) > 1
 
 
 @ROBOTS
@@ -147,7 +147,7 @@ def test_velocities_are_those_of_the_positions(robot):
 @pytest.mark.parametrize("robot", [APOLLO, GO2], ids=lambda r: r.name)
 def test_the_base_goes_where_it_was_told(robot):
     command = Command(0.4, 0.1, 0.3)
-    clip = Motion(robot, find("trot"), command).clip(20.0)
+    clip = Motion(robot, get_gait("trot"), command).clip(20.0)
     turned = 2 * np.unwrap(np.arctan2(clip.base_quat[:, 3], clip.base_quat[:, 0]))
     assert turned[-1] == pytest.approx(0.3 * 20.0, abs=0.01)
     assert clip.lin_vel_b.mean(0)[:2] == pytest.approx([0.4, 0.1], abs=0.01)
@@ -178,7 +178,7 @@ def test_a_length_of_zero_is_refused():
 
 
 def test_a_clip_knows_its_length():
-    clip = Motion(APOLLO, find("stand"), Command()).clip(1.0)
+    clip = Motion(APOLLO, get_gait("stand"), Command()).clip(1.0)
     assert isinstance(clip, Clip)
     assert len(clip) == 51
 

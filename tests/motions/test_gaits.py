@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from swap.errors import UserError
-from swap.motions import GAITS, Command, Motion, find
+from swap.motions import GAITS, Command, Motion, get_gait
 from swap.motions.gaits import MIRRORED
-from swap.motions.pace import scaled, size_of
+from swap.motions.pace import scale_of, scaled
 from swap.motions.sway import GRAVITY, pushes
 from swap.robots import load
 
@@ -17,7 +17,7 @@ APOLLO, GO2 = load("apollo"), load("go2")
 
 
 def stands(name, speed=None, robot=APOLLO):
-    gait = find(name)
+    gait = get_gait(name)
     motion = Motion(robot, gait, scaled(robot, Command(speed or gait.forward_mps[-1])))
     return motion.clip(6.0).stands
 
@@ -78,7 +78,7 @@ def test_canter_is_hind_then_diagonal_then_leading_fore(name, first, lead):
 
 
 def test_the_leads_mirror_each_other():
-    left, right = find("canter_left"), find("canter_right")
+    left, right = get_gait("canter_left"), get_gait("canter_right")
     swapped = [left.touchdown[k] for k in (FR, FL, RR, RL)]
     assert list(right.touchdown) == swapped
     assert right.turn_rps == tuple(-w or 0.0 for w in left.turn_rps)
@@ -99,22 +99,22 @@ def test_the_other_gaits_are_their_own_mirror_image_half_a_cycle_or_none_later(g
 def test_feet_carry_the_weight_and_the_body_falls_when_none_does(robot, gait):
     motion = Motion(robot, gait, scaled(robot, Command(gait.forward_mps[-1])))
     cycle = np.linspace(0, 1, 2000, endpoint=False)
-    push = pushes(motion.pace, cycle).sum(0)
+    push = pushes(motion.timing, cycle).sum(0)
     assert push.mean() == pytest.approx(1, rel=1e-3)
-    up = motion.sway.acceleration(cycle / motion.pace.frequency_hz)[2]
+    up = motion.sway.acceleration(cycle / motion.timing.frequency_hz)[2]
     if not gait.stands:
         # Eight harmonics follow the push but for its kinks.
         assert np.sqrt(np.mean((up / GRAVITY - (push - 1)) ** 2)) < 0.1
 
 
 def test_a_smaller_robot_moves_in_a_similar_way():
-    k = size_of(GO2)
+    k = scale_of(GO2)
     assert 0.5 < k < 0.65
-    trot, big = find("trot"), Command(1.0, 0.0, 0.5)
+    trot, big = get_gait("trot"), Command(1.0, 0.0, 0.5)
     small = scaled(GO2, big)
     assert small.forward_mps == pytest.approx(k**0.5)
     assert small.turn_rps == pytest.approx(0.5 / k**0.5)
-    ours, theirs = Motion(APOLLO, trot, big).pace, Motion(GO2, trot, small).pace
+    ours, theirs = Motion(APOLLO, trot, big).timing, Motion(GO2, trot, small).timing
     assert theirs.frequency_hz == pytest.approx(ours.frequency_hz / k**0.5, rel=0.01)
     assert theirs.lift_m == pytest.approx(ours.lift_m * k, rel=0.01)
     assert theirs.duty == pytest.approx(ours.duty, abs=0.01)
@@ -122,4 +122,4 @@ def test_a_smaller_robot_moves_in_a_similar_way():
 
 def test_an_unknown_gait_lists_close_ones():
     with pytest.raises(UserError, match="unknown gait 'trott'; did you mean 'trot'"):
-        find("trott")
+        get_gait("trott")

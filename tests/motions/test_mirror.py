@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from swap.env.observations import scale
-from swap.motions import Command, Motion, clips, find, frame_layout, transitions
+from swap.motions import Command, Motion, clips, frame_layout, get_gait, transitions
 from swap.motions.gaits import GAITS, MIRRORED
 from swap.motions.style import FIELDS, SCALES, frames
 from swap.robots import load
@@ -25,13 +25,13 @@ def test_the_mirror_image_is_what_the_mirrored_gait_does_half_a_cycle_later(robo
     command = Command() if gait.stands else Command(gait.forward_mps[-1] / 2, 0.1, 0.3)
     motion = Motion(robot, gait, command)
     here = motion.clip(3.0).mirrored(robot)
-    there = Motion(robot, find(MIRRORED.get(gait.name, gait.name)), command.mirrored())
+    there = Motion(robot, get_gait(MIRRORED.get(gait.name, gait.name)), command.mirrored())
     assert here.command == there.command
     assert here.gait == there.gait.name
     if gait.stands:
         return  # its sway has a handedness; the mirror image is another clip
-    shift = 0.0 if (here.pace.touchdown == there.pace.touchdown).all() else 0.5
-    later = shift / motion.pace.frequency_hz
+    shift = 0.0 if (here.timing.touchdown == there.timing.touchdown).all() else 0.5
+    later = shift / motion.timing.frequency_hz
     time = np.arange(len(here)) * 0.02 + later
     pos, _, joints = there.at(time)
     start = there.at(np.array([later]))[0][0]
@@ -45,7 +45,7 @@ def test_the_mirror_image_is_what_the_mirrored_gait_does_half_a_cycle_later(robo
 
 @ROBOTS
 def test_mirroring_twice_changes_nothing(robot):
-    clip = Motion(robot, find("canter_left"), Command(1.0, 0.1, 0.2)).clip(1.0)
+    clip = Motion(robot, get_gait("canter_left"), Command(1.0, 0.1, 0.2)).clip(1.0)
     twice = clip.mirrored(robot).mirrored(robot)
     assert (clip.gait, clip.command) == (twice.gait, twice.command)
     for name in ARRAYS:

@@ -56,7 +56,7 @@ def test_gru(inputs, width, batch, precision):
     rep_in = regular(inputs // 2) + cell.rep
     x = torch.randn(batch, rep_in.dim)
 
-    class Joined(torch.nn.Module):
+    class StackedLinear(torch.nn.Module):
         def __init__(self):
             super().__init__()
             self.cell = cell
@@ -64,7 +64,7 @@ def test_gru(inputs, width, batch, precision):
         def forward(self, both):
             return self.cell(both[:, :inputs], both[:, inputs:])
 
-    assert error(Joined(), x, rep_in, cell.rep, precision) == 0
+    assert error(StackedLinear(), x, rep_in, cell.rep, precision) == 0
 
 
 @settings(max_examples=25)

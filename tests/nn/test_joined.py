@@ -5,7 +5,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from swap.nn import Butterfly, GRUCell, Joined, Linear, RMSNorm
+from swap.nn import Butterfly, GRUCell, Linear, RMSNorm, StackedLinear
 from swap.nn import joined as j
 from swap.nn.parts import butterfly, views_of
 from swap.symmetry import regular
@@ -28,11 +28,11 @@ def test_a_joined_layer_is_the_layer(equivariant, bias):
     features, fly = views_of(x, equivariant), Butterfly(equivariant=equivariant).double()
     plain = butterfly(layer.parts(butterfly(features)))
     for expected, joined in (
-        (plain, Joined(layer)),
-        (norm(plain), None if bias else Joined(layer, norm)),
+        (plain, StackedLinear(layer)),
+        (norm(plain), None if bias else StackedLinear(layer, norm)),
     ):
         if joined is not None:
-            y = fly(joined(fly(j.views(x, equivariant)))).flatten(-2)
+            y = fly(joined(fly(j.split_views(x, equivariant)))).flatten(-2)
             assert torch.allclose(y, torch.cat(expected, -1), atol=1e-12)
 
 
@@ -47,8 +47,8 @@ def test_what_is_added_comes_before_the_norm():
         )
     ]
     expected = torch.cat(norm(butterfly(tuple(both))), -1)
-    add = j.joined(there.parts(there.source.split(y)))
-    got = FLY(Joined(here, norm)(FLY(j.views(x, True)), add)).flatten(-2)
+    add = j.stack_views(there.parts(there.source.split(y)))
+    got = FLY(StackedLinear(here, norm)(FLY(j.split_views(x, True)), add)).flatten(-2)
     assert torch.allclose(got, expected, atol=1e-6)
 
 
@@ -57,9 +57,9 @@ def test_the_gradients_are_those_of_the_layer():
     cell, x, h = GRUCell(6, 8).double(), *torch.randn(2, 5, 8, dtype=torch.float64).unbind(0)
     x = x[:, :6]
     expected = cell(x, h)
-    both = torch.cat((j.views(x, True), j.views(h, True)), -1)
-    gates = FLY(Joined(cell.gates, cell.norm)(FLY(both)))
-    got = j.pointwise(cell.gated, gates, j.views(h, True)).flatten(-2)
+    both = torch.cat((j.split_views(x, True), j.split_views(h, True)), -1)
+    gates = FLY(StackedLinear(cell.gates, cell.norm)(FLY(both)))
+    got = j.pointwise(cell.gated, gates, j.split_views(h, True)).flatten(-2)
     assert torch.allclose(got, expected, atol=1e-12)
     seed = torch.randn_like(got)
     for a, b in zip(
@@ -84,7 +84,7 @@ def test_exact_at_any_size(batch, d_in, d_out):
     x, seed = torch.randn(batch, 2, d_in), torch.randn(batch, 2, d_out)
 
     def run(x, seed):
-        y = j.pointwise(torch.nn.functional.silu, FLY(Joined(layer, norm)(FLY(x))))
+        y = j.pointwise(torch.nn.functional.silu, FLY(StackedLinear(layer, norm)(FLY(x))))
         return y.detach(), torch.autograd.grad(y, [*layer.parameters(), norm.gain], seed)
 
     y, gradients = run(x, seed)

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from swap.nn import MLP, Categoricals, ConvDecoder, ConvTrunk, GaussianHead, GRUCell, Linear
-from swap.nn.zoo import Rollout
+from swap.nn.zoo import ToyAgent
 from swap.symmetry import Spaces, regular
 
 SPACES = Spaces()
@@ -87,7 +87,7 @@ def test_a_plain_network_does_see_handedness():
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 def test_a_60_step_stochastic_rollout_mirrors_bit_for_bit(dtype):
     torch.manual_seed(0)
-    agent = Rollout(SPACES, equivariant=True).to(dtype)
+    agent = ToyAgent(SPACES, equivariant=True).to(dtype)
     prop, act, z = SPACES.proprioception.rep, SPACES.action.rep, agent.latent.rep
     obs, z_noise, a_noise = (torch.randn(5, 60, rep.dim, dtype=dtype) for rep in (prop, z, act))
     with torch.no_grad():

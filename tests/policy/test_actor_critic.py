@@ -21,11 +21,11 @@ def build(*, equivariant=True, **more):
     torch.manual_seed(0)
     cfg = PolicyCfg(actor_hidden=(64, 32), critic_hidden=(48, 16), equivariant=equivariant, **more)
     policy = ActorCritic(cfg, GROUPS, ACTION)
-    policy.observe(observations(200, seed=1))
+    policy.update_normalizers(observations(200, seed=1))
     with torch.no_grad():  # networks fresh from their small gains hardly say a thing
-        for p in policy.actor.reader.net.out.parameters():
+        for p in policy.actor.mlp.net.out.parameters():
             p.mul_(100)
-        for p in policy.critic.reader.net.out.parameters():
+        for p in policy.critic.mlp.net.out.parameters():
             p.mul_(10)
     return policy
 

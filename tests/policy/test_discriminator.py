@@ -13,7 +13,7 @@ PAIR = Spaces().style
 def made(equivariant=True, act="relu"):
     torch.manual_seed(0)
     net = Discriminator(FRAME.rep, (256, 128), act=act, equivariant=equivariant)
-    net.reader.norm.update(torch.randn(500, 60) * torch.rand(60) + 0.3)
+    net.mlp.norm.update(torch.randn(500, 60) * torch.rand(60) + 0.3)
     return net
 
 

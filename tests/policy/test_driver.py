@@ -1,9 +1,9 @@
-"""One way to act: the latent it reads is the one that TwoRate holds, if there is one to hold."""
+"""One way to act: the latent that it reads is the one that LatentState holds, if there is one."""
 
 import pytest
 import torch
 
-from swap.policy import Driver, PolicyCfg, TwoRate, networks
+from swap.policy import Agent, LatentState, PolicyCfg, build_networks
 from swap.world_model import WorldModelCfg
 from toy_model import LAYOUTS, SMALL, SPACES
 
@@ -20,9 +20,9 @@ GROUPS = {
 def made(reads, model=True):
     cfg = PolicyCfg(reads, ("command",), (16,), (16,))
     net = WorldModelCfg(**SMALL) if model else None
-    nets = networks(cfg, net, GROUPS, SPACES.action, seed=3)
+    nets = build_networks(cfg, net, GROUPS, SPACES.action, seed=3)
     with torch.no_grad():  # a fresh actor hardly moves
-        for p in nets.policy.actor.reader.net.out.parameters():
+        for p in nets.policy.actor.mlp.net.out.parameters():
             p.mul_(100)
     return nets
 
@@ -36,27 +36,27 @@ def observations(steps, seed=0):
 
 def test_without_a_world_model_it_is_the_mean():
     nets = made(("command", "body_heights"), model=False)
-    driver = Driver(nets, N, "cpu")
+    agent = Agent(nets, N, "cpu")
     for obs in observations(3):
-        assert torch.equal(driver.act(obs, NOBODY), nets.policy.mean(obs))
-    assert not driver.ticked
+        assert torch.equal(agent.act(obs, NOBODY), nets.policy.mean(obs))
+    assert not agent.ticked
     with pytest.raises(AssertionError, match="no camera to blank"):
-        Driver(nets, N, "cpu", blind=True)
+        Agent(nets, N, "cpu", blind=True)
 
 
 @pytest.mark.parametrize("blind", [False, True])
 def test_with_one_it_reads_the_latent_of_every_observation_so_far(blind):
     nets = made(("command", "latent"))
-    driver, rate = Driver(nets, N, "cpu", blind=blind), TwoRate(nets.model, N, "cpu")
+    agent, rate = Agent(nets, N, "cpu", blind=blind), LatentState(nets.model, N, "cpu")
     code = nets.model.cfg.depth
     for t, obs in enumerate(observations(4 * K)):
         fresh = torch.arange(N) == 1 if t == 2 * K + 1 else NOBODY
         depth = torch.full((N, 16, 16), 0.5) if blind else code.from_linear(obs["depth_noisy"])
         ticked = rate.observe(depth, obs["proprioception"], fresh, None)
         expected = nets.policy.mean({**obs, "latent": rate.h})
-        action = driver.act(obs, fresh)
+        action = agent.act(obs, fresh)
         assert torch.equal(action, expected)
-        assert driver.ticked == ticked == (t % K == 0)
+        assert agent.ticked == ticked == (t % K == 0)
         rate.record(expected)
     assert not action.requires_grad
     assert rate.h.abs().max() > 0.1
@@ -64,7 +64,7 @@ def test_with_one_it_reads_the_latent_of_every_observation_so_far(blind):
 
 def test_eyes_change_what_it_does():
     nets = made(("command", "latent"))
-    seeing, blind = (Driver(nets, N, "cpu", blind=b) for b in (False, True))
+    seeing, blind = (Agent(nets, N, "cpu", blind=b) for b in (False, True))
     for obs in observations(2 * K + 1):  # h hears of an image one tick later
         a, b = seeing.act(obs), blind.act(obs)
     assert not torch.allclose(a, b)

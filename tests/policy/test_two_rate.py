@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from swap.errors import UserError
-from swap.policy import ActorCritic, PolicyCfg, TwoRate
+from swap.policy import ActorCritic, LatentState, PolicyCfg
 from toy_model import ACTION, PROP, SPACES, build
 
 N, K = 4, 3
@@ -39,7 +39,7 @@ def live(rate, steps, fresh=None, seed=5):
 
 def test_h_is_held_for_k_steps_and_follows_the_model():
     model = build(k=K)
-    rate, every = TwoRate(model, N, "cpu"), list(inputs(model, 10))
+    rate, every = LatentState(model, N, "cpu"), list(inputs(model, 10))
     h = live(rate, 10)
     state = model.initial(N, "cpu")
     for t in range(0, 10, K):
@@ -57,9 +57,9 @@ def test_h_is_held_for_k_steps_and_follows_the_model():
 
 def test_a_reset_is_felt_at_once_and_by_no_one_else():
     model = build(k=K)
-    undisturbed = live(TwoRate(model, N, "cpu"), 12)
+    undisturbed = live(LatentState(model, N, "cpu"), 12)
     for when in (4, 5, 6):  # a step after a tick, two, and at one
-        rate = TwoRate(model, N, "cpu")
+        rate = LatentState(model, N, "cpu")
         h = live(rate, 12, {0: EVERYBODY, when: world(1)})
         others = ~world(1)
         assert torch.equal(h[:, others], undisturbed[:, others])
@@ -71,7 +71,7 @@ def test_a_reset_is_felt_at_once_and_by_no_one_else():
 def test_the_tick_after_a_reset_is_the_first_of_an_episode():
     """A world reset between ticks lives from then on like one that has only just been made."""
     model = build(k=K)
-    rate, anew = (TwoRate(model, N, "cpu") for _ in range(2))
+    rate, anew = (LatentState(model, N, "cpu") for _ in range(2))
     every = list(inputs(model, 12))
     firsts = []
     for t, (depth, prop, noise, action) in enumerate(every):
@@ -89,7 +89,7 @@ def test_the_tick_after_a_reset_is_the_first_of_an_episode():
 
 def test_at_a_tick_the_actions_that_led_to_it_are_there_to_be_kept():
     model = build(k=K)
-    rate, every = TwoRate(model, N, "cpu"), list(inputs(model, 4))
+    rate, every = LatentState(model, N, "cpu"), list(inputs(model, 4))
     for depth, prop, noise, action in every[:3]:
         rate.observe(depth, prop, NOBODY, noise)
         rate.record(action)
@@ -105,21 +105,21 @@ def test_without_noise_a_robot_is_deterministic():
     model = build(k=K)
     for _ in range(2):
         torch.rand(1)
-        rate = TwoRate(model, N, "cpu")
+        rate = LatentState(model, N, "cpu")
         seen = []
         for depth, prop, _, action in inputs(model, 7):
             rate.observe(depth, prop, NOBODY, None)
             seen.append(rate.h.clone())
             rate.record(action)
         again = torch.stack(seen)
-    sampled = live(TwoRate(model, N, "cpu"), 7)
+    sampled = live(LatentState(model, N, "cpu"), 7)
     assert not torch.allclose(again, sampled)
     assert torch.equal(again[0], torch.zeros_like(again[0]))
 
 
 def test_a_resumed_life_is_the_same_life_in_place():
     model = build(k=K)
-    one, two = (TwoRate(model, N, "cpu") for _ in range(2))
+    one, two = (LatentState(model, N, "cpu") for _ in range(2))
     live(one, 5, seed=8)
     places = [x.data_ptr() for x in two.tensors().values()]
     saved = {name: x.clone() for name, x in one.tensors().items()}
@@ -131,24 +131,24 @@ def test_a_resumed_life_is_the_same_life_in_place():
     with pytest.raises(UserError, match="latent state 'h' was saved as missing"):
         two.restore({}, {"count": 0})
     with pytest.raises(UserError, match="resume with the config of the run"):
-        TwoRate(model, N + 1, "cpu").restore(saved, one.numbers())
+        LatentState(model, N + 1, "cpu").restore(saved, one.numbers())
 
 
 def test_an_action_too_many_is_our_mistake():
-    rate = TwoRate(build(k=K), N, "cpu")
+    rate = LatentState(build(k=K), N, "cpu")
     with pytest.raises(AssertionError, match="observe before the next"):
         rate.record(torch.zeros(N, 12))
 
 
 def test_the_two_halves_of_a_tick_are_what_observe_does():
     model = build(k=K)
-    whole, halves = (TwoRate(model, N, "cpu") for _ in range(2))
+    whole, halves = (LatentState(model, N, "cpu") for _ in range(2))
     for depth, prop, noise, action in inputs(model, 7):
         whole.observe(depth, prop, NOBODY, noise)
         halves.reset(NOBODY)
         if halves.due:
             halves.tick(depth, prop, noise)
-            halves.ticked()
+            halves.finish_tick()
         assert torch.equal(whole.h, halves.h)
         whole.record(action)
         halves.record(action)
@@ -175,10 +175,10 @@ def chain(*, equivariant, full, mirror, steps=20):
     torch.manual_seed(4)
     policy = ActorCritic(cfg, groups, ACTION)
     with torch.no_grad():  # a fresh actor hardly moves
-        for p in policy.actor.reader.net.out.parameters():
+        for p in policy.actor.mlp.net.out.parameters():
             p.mul_(100)
     g = torch.Generator().manual_seed(6)
-    rate, told = TwoRate(model, N, "cpu"), []
+    rate, told = LatentState(model, N, "cpu"), []
     z = model.categoricals.rep
     for t, (depth, prop, noise, _) in enumerate(inputs(model, steps)):
         obs = {name: torch.randn(N, x.dim, generator=g) for name, x in groups.items()}
@@ -188,7 +188,7 @@ def chain(*, equivariant, full, mirror, steps=20):
             obs = {name: groups[name].rep(x) for name, x in obs.items()}
         rate.observe(depth, prop, fresh, noise)
         obs["latent"] = rate.h
-        policy.observe(obs)
+        policy.update_normalizers(obs)
         with torch.no_grad():
             action, value = policy.mean(obs), policy.value(obs)
         rate.record(action)
@@ -217,6 +217,6 @@ def test_the_latent_reaches_the_action():
     groups = {"command": SPACES.command, "latent": model.latent_layout}
     cfg = PolicyCfg(("command", "latent"), ("command",), (16,), (16,))
     policy, command = ActorCritic(cfg, groups, ACTION), torch.zeros(N, 3)
-    h = live(TwoRate(model, N, "cpu"), 5)[-1]
+    h = live(LatentState(model, N, "cpu"), 5)[-1]
     a, b = (policy.mean({"command": command, "latent": x}) for x in (h, torch.zeros_like(h)))
     assert not torch.equal(a, b)

@@ -9,11 +9,11 @@ import pytest
 import torch
 
 from swap.cli import main as cli
-from swap.env import EndCfg
+from swap.env import TerminationCfg
 from swap.evaluate.arms import LIMIT
 from swap.learn.mirrored import AugmentedPPO, PenalisedPPO
 from swap.learn.ppo import PPO
-from swap.learn.twin import TWIN
+from swap.learn.twin import MIRRORED_LATENT
 from swap.motions import transitions
 from swap.runs import PRESETS, from_json, seed_everything, sighted, to_json
 from swap.runs.config import changes
@@ -51,7 +51,7 @@ def tiny(name: str):
         families=(("flat", 1.0), ("box", 1.0)),
         levels=2,
         variants=1,
-        ends=EndCfg(episode_s=0.3),
+        terminations=TerminationCfg(episode_length_s=0.3),
     )
     return replace(
         cfg,
@@ -131,11 +131,14 @@ def test_only_those_pay_for_the_mirror_that_look_into_it(name):
     kinds = {"symloss": PenalisedPPO, "augment": AugmentedPPO}
     looks = name in kinds
     assert type(trainer.ppo) is kinds.get(name, PPO)
-    assert (trainer.collector.glass is not None) == looks
+    assert (trainer.collector.mirrored_inputs is not None) == looks
     assert bool(trainer.rollout.mirrored) == looks
-    assert list(trainer.collector.eyes.rates) == ["latent", TWIN][: 1 + looks]
-    assert ("twin_h" in trainer.learner.replay.data) == (name == "augment")
-    kept = [key for key in trainer.tensors() if TWIN in key]
+    assert (
+        list(trainer.collector.latent_tracker.latent_states)
+        == ["latent", MIRRORED_LATENT][: 1 + looks]
+    )
+    assert ("mirrored_h" in trainer.learner.replay.data) == (name == "augment")
+    kept = [key for key in trainer.tensors() if MIRRORED_LATENT in key]
     assert bool(kept) == looks
 
 
@@ -155,9 +158,9 @@ def test_the_rollout_keeps_the_twins_latent_of_every_step():
         history, rest = trainer.rollout.mirrored.actor[t].split((210, 3 + deter), 1)
         assert torch.equal(history, groups["history"].rep(obs["history"]).clamp(-10, 10))
         assert torch.equal(rest[:, :3], groups["command"].rep(obs["command"]))
-        assert torch.equal(rest[:, 3:], obs[TWIN])
-    assert obs[TWIN].abs().max() > 0.01
-    assert not torch.equal(obs[TWIN], obs["latent"])
+        assert torch.equal(rest[:, 3:], obs[MIRRORED_LATENT])
+    assert obs[MIRRORED_LATENT].abs().max() > 0.01
+    assert not torch.equal(obs[MIRRORED_LATENT], obs["latent"])
 
 
 def test_swap_arms_measures_what_each_constrains(capsys, tmp_path):

@@ -11,7 +11,7 @@ import torch
 from strangers import edit, flips, one_line
 from swap.env import ParkourEnv
 from swap.errors import UserError, printable
-from swap.evaluate.trained import trained
+from swap.evaluate.trained import load_trained
 from swap.robots import load as load_robot
 from swap.runs import load_weights, to_json
 from swap.runs.models import keep, read_model
@@ -112,7 +112,7 @@ def test_cards_of_before_have_no_seal_and_load(kept):
         card["cfg"]["env"].pop("robot_data")
 
     edit(kept.with_suffix(".json"), before)
-    old = trained(kept)
+    old = load_trained(kept)
     assert old.cfg == model.cfg
     assert old.tensors.keys() == model.tensors.keys()
 
@@ -128,7 +128,7 @@ def test_the_models_of_this_project_are_sealed_and_hold_their_robot(file):
     _, card = load_weights(file)
     assert all(key in card for key in NEW)
     assert card["cfg"]["env"]["robot_data"] == to_json(load_robot("apollo"))
-    robot = trained(file)
+    robot = load_trained(file)
     robot.networks_for(ParkourEnv(replace(robot.cfg.env, levels=1, variants=1), 1))
 
 
@@ -173,7 +173,7 @@ def test_a_card_that_is_none(kept, text, says):
 def test_a_config_that_is_none(kept, change, says):
     edit(kept.with_suffix(".json"), change, reseal=True)
     with pytest.raises(UserError, match=says) as error:
-        trained(kept)
+        load_trained(kept)
     assert len(one_line(error)) < 400
 
 

@@ -6,7 +6,7 @@ import pytest
 from rich.console import Console
 
 from swap.runs.console import LiveBoard, PlainBoard, board, clock, plain_line, short
-from swap.runs.pace import Pace
+from swap.runs.pace import RunClock
 
 METRICS = {
     "steps": 12_345_678.0,
@@ -21,10 +21,10 @@ METRICS = {
 }
 
 
-def pace() -> Pace:
+def run_clock() -> RunClock:
     clock = iter([0.0, 60.0, 61.0])
     times = [0.0]
-    made = Pace(10.0, 1000, now=lambda: times[0])
+    made = RunClock(10.0, 1000, now=lambda: times[0])
     for i, at in enumerate(clock, 1):
         times[0] = at
         made.tick(i, 1000.0 * i)
@@ -36,7 +36,7 @@ def drawn(width: int, show: bool = True) -> list[str]:
     console = Console(file=file, width=width, height=60, force_terminal=True, color_system=None)
     live = LiveBoard("teacher-20260101", console)
     if show:
-        live.show(pace(), METRICS, {"nan_state": 5})
+        live.show(run_clock(), METRICS, {"nan_state": 5})
     live.stopping()
     console.print(live.render())
     return file.getvalue().splitlines()
@@ -65,10 +65,10 @@ def test_before_the_first_iteration_it_says_why_nothing_moves():
 def test_rows_keep_their_place_when_a_metric_is_silent():
     console = Console(file=io.StringIO(), width=60, height=60, force_terminal=True)
     live = LiveBoard("x", console)
-    live.show(pace(), METRICS, {})
+    live.show(run_clock(), METRICS, {})
     with console.capture() as first:
         console.print(live.render())
-    live.show(pace(), {"steps": 12_345_678.0, "ppo/kl": 0.0123}, {})
+    live.show(run_clock(), {"steps": 12_345_678.0, "ppo/kl": 0.0123}, {})
     with console.capture() as second:
         console.print(live.render())
     assert first.get() == second.get()
@@ -80,14 +80,16 @@ def test_a_log_gets_a_short_line_and_not_too_many(capsys, monkeypatch):
     plain = PlainBoard()
     for second in range(25):
         now[0] = float(second)
-        plain.show(pace(), METRICS, {})
+        plain.show(run_clock(), METRICS, {})
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) == 3
     assert lines[0] == (
         "iteration 3 | 1:01 | 12.3 M steps | 33 steps/s | success box 93% gap 100% | "
         "frontier box 1.41 stairs_with_a_long_name 0.20 | 8:59 left"
     )
-    assert plain_line(pace(), {}, {"nan_state": 5}).endswith("| guards nan_state 5 | 8:59 left")
+    assert plain_line(run_clock(), {}, {"nan_state": 5}).endswith(
+        "| guards nan_state 5 | 8:59 left"
+    )
 
 
 def test_what_is_no_terminal_gets_plain_lines():

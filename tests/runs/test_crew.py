@@ -4,8 +4,8 @@ import pytest
 
 from pair import watch
 from swap.errors import UserError
-from swap.runs.crew import Crew
-from swap.team import Team
+from swap.runs.crew import DistributedTrainable
+from swap.team import ProcessGroup
 
 
 @pytest.fixture(scope="module")
@@ -51,12 +51,20 @@ def test_who_is_left_behind_does_not_wait(seen):
 
 
 @pytest.mark.parametrize(
-    ("team", "numbers", "start"),
+    ("processes", "numbers", "start"),
     [
-        (Team(0, 1), {"crew": [{}]}, "that run has 2 processes, now there are 1; .*torchrun"),
-        (Team(1, 2), {}, "that run has 1 processes, now there are 2; go on with: swap train"),
+        (
+            ProcessGroup(0, 1),
+            {"crew": [{}]},
+            "that run has 2 processes, now there are 1; .*torchrun",
+        ),
+        (
+            ProcessGroup(1, 2),
+            {},
+            "that run has 1 processes, now there are 2; go on with: swap train",
+        ),
     ],
 )
-def test_another_number_of_processes_is_refused(team, numbers, start):
+def test_another_number_of_processes_is_refused(processes, numbers, start):
     with pytest.raises(UserError, match=start):
-        Crew(None, team).check(numbers)
+        DistributedTrainable(None, processes).check(numbers)

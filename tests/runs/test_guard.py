@@ -1,4 +1,4 @@
-"""Who is to blame: tiny runs of the real trainee in which one thing is spoiled."""
+"""Who is to blame: tiny runs of the real trainable in which one thing is spoiled."""
 
 import dataclasses
 import math
@@ -12,7 +12,7 @@ from swap.cli import main as cli
 from swap.learn.amp import AMP
 from swap.learn.model import ModelLearner
 from swap.learn.ppo import PPO
-from swap.runs import Outcome, RunCfg, load, train
+from swap.runs import RunCfg, RunResult, load, train
 from swap.runs.guard import Guard, GuardCfg, _stage
 from tiny_swap import CFG
 from toy_run import Silent
@@ -20,10 +20,10 @@ from toy_run import Silent
 RUN = RunCfg(iterations=12, tensorboard=False)
 
 
-def spoiled(tmp_path, cfg=SMALL, prepare=lambda trainee: None) -> tuple[Outcome, list[str]]:
-    trainee, board = cfg.build("cpu"), Silent()
-    prepare(trainee)
-    return train(trainee, tmp_path / "run", RUN, board=board), board.lines
+def spoiled(tmp_path, cfg=SMALL, prepare=lambda trainable: None) -> tuple[RunResult, list[str]]:
+    trainable, board = cfg.build("cpu"), Silent()
+    prepare(trainable)
+    return train(trainable, tmp_path / "run", RUN, board=board), board.lines
 
 
 def test_an_infinite_loss_is_named_and_stops_the_run(tmp_path, monkeypatch):
@@ -60,13 +60,13 @@ def test_a_loss_that_is_infinite_now_and_then_stops_nothing(tmp_path, monkeypatc
     ],
 )
 def test_every_learner_is_watched_by_itself(tmp_path, monkeypatch, learner, find, says):
-    whole = learner._find
+    whole = learner._compute_gradients
 
     def infinite(self):
         found = whole(self)
         return found._replace(figures={**found.figures, "loss": found.figures["loss"] * torch.inf})
 
-    monkeypatch.setattr(learner, "_find", infinite)
+    monkeypatch.setattr(learner, "_compute_gradients", infinite)
     outcome, _ = spoiled(tmp_path, CFG)
     assert says in outcome.fault
     assert f"guard/{find}_loss counts" in outcome.fault
@@ -74,8 +74,8 @@ def test_every_learner_is_watched_by_itself(tmp_path, monkeypatch, learner, find
 
 @pytest.mark.parametrize("part", ["actor", "critic"])
 def test_a_nan_in_a_weight_is_named(tmp_path, part):
-    def plant(trainee) -> None:
-        net = getattr(trainee.policy, part)
+    def plant(trainable) -> None:
+        net = getattr(trainable.policy, part)
         with torch.no_grad():
             next(p for p in net.parameters() if p.ndim > 1).view(-1)[0] = torch.nan
 
@@ -103,12 +103,12 @@ def test_on_the_command_line(tmp_path, capsys):
 
 
 def test_evidence_does_not_make_a_removed_folder_anew(tmp_path):
-    trainee, board, run = SMALL.build("cpu"), Silent(), tmp_path / "run"
-    Guard(GuardCfg(), run, board.say).check(1, {"loss": math.nan}, trainee)
+    trainable, board, run = SMALL.build("cpu"), Silent(), tmp_path / "run"
+    Guard(GuardCfg(), run, board.say).check(1, {"loss": math.nan}, trainable)
     assert "no evidence kept (No such file or directory)" in board.lines[0]
     assert not run.exists()
     run.mkdir()
-    Guard(GuardCfg(), run, board.say).check(1, {"loss": math.nan}, trainee)
+    Guard(GuardCfg(), run, board.say).check(1, {"loss": math.nan}, trainable)
     assert f"evidence in {run / 'evidence' / '000001-loss'}" in board.lines[1]
 
 

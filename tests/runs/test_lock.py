@@ -18,8 +18,8 @@ class Meddler(Silent):
         super().__init__()
         self.meddle, self.at = meddle, at
 
-    def show(self, pace, metrics, faults):
-        if pace.iteration == self.at:
+    def show(self, run_clock, metrics, faults):
+        if run_clock.iteration == self.at:
             self.meddle()
 
 

@@ -10,11 +10,11 @@ import torch
 
 from swap.cli.main import dispatch
 from swap.errors import UserError
-from swap.evaluate.trained import trained
+from swap.evaluate.trained import load_trained
 from swap.runs import load, migrations
 from swap.runs.migrations import KEY, Renames, as_stored, upgraded
 from swap.runs.models import keep, read_model
-from swap.runs.presets import find
+from swap.runs.presets import get_preset
 from swap.runs.reading import DamagedError
 
 DATA = Path(__file__).parent / "data"
@@ -78,7 +78,7 @@ def test_a_newer_model_is_refused_in_one_line(tmp_path, monkeypatch):
 
 
 def test_what_is_stored_says_its_version():
-    assert as_stored("tiny", find("tiny"))[KEY] == len(migrations.HISTORY)
+    assert as_stored("tiny", get_preset("tiny"))[KEY] == len(migrations.HISTORY)
 
 
 # --- written before ------------------------------------------------------------------------------
@@ -103,10 +103,10 @@ def test_a_file_of_before_holds_what_its_run_holds():
 def test_a_run_of_before_is_read_and_goes_on(arm, tmp_path, capsys):
     shutil.copytree(DATA / f"{arm}-run-0", tmp_path / "run")
     before = load(tmp_path / "run")
-    assert trained(tmp_path / "run").sees
+    assert load_trained(tmp_path / "run").has_world_model
     assert dispatch(["train", "--resume", str(tmp_path / "run"), "--iterations", "1"]) == 0
     assert "done: 5 iterations" in capsys.readouterr().out
     after = load(tmp_path / "run")
     assert after.iteration == before.iteration + 1
-    assert after.tensors.keys() == before.tensors.keys()
+    assert after.tensors.keys() == before.tensors.keys()  # by today's names, both
     assert after.config[KEY] == len(migrations.HISTORY)

@@ -7,7 +7,7 @@ import pytest
 from swap.cli import main as cli
 from swap.cli.train import parse
 from swap.errors import UserError
-from swap.evaluate.trained import trained
+from swap.evaluate.trained import load_trained
 from swap.runs import models
 from swap.runs.models import find_model, read_model
 
@@ -60,10 +60,10 @@ def test_the_models_of_this_project_have_names_everywhere(tmp_path, monkeypatch)
     monkeypatch.chdir(tmp_path)
     for file in (ROOT / "models").glob("*.safetensors"):
         assert find_model(Path(file.stem)) == file
-    assert trained(Path("teacher")).name == "teacher"
+    assert load_trained(Path("teacher")).name == "teacher"
     plan = parse(["--from", "teacher", "--device", "cpu"])
     assert plan.origin == "teacher"
-    assert plan.model.iteration == trained(ROOT / "models/teacher.safetensors").iteration
+    assert plan.model.iteration == load_trained(ROOT / "models/teacher.safetensors").iteration
 
 
 @pytest.mark.parametrize(

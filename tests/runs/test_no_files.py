@@ -12,7 +12,7 @@ import torch
 from strangers import one_line
 from swap.cli import main as cli
 from swap.errors import UserError
-from swap.evaluate.trained import trained
+from swap.evaluate.trained import load_trained
 from swap.runs import SaveError, load, save
 
 MODELS = Path(__file__).parents[2] / "models"
@@ -91,7 +91,7 @@ NO_FILES = [
 def test_a_model_that_is_no_file(kept, name, make, what):
     make(kept.with_name(name))
     with pytest.raises(UserError, match=f"{name} is {what}, not a plain file") as error:
-        in_time(lambda: trained(kept))
+        in_time(lambda: load_trained(kept))
     one_line(error)
 
 
@@ -124,12 +124,12 @@ def test_a_file_that_is_too_large_is_not_read(kept):
     with kept.with_suffix(".json").open("r+b") as file:
         file.truncate(1 << 36)  # takes no room on the disk
     with pytest.raises(UserError, match="68719476736 bytes, more than it can need"):
-        in_time(lambda: trained(kept))
+        in_time(lambda: load_trained(kept))
     shutil.copy(MODELS / "teacher.json", kept.with_suffix(".json"))
     with kept.open("r+b") as file:
         file.truncate(1 << 36)
     with pytest.raises(UserError, match="has 68719476736 bytes instead of"):
-        in_time(lambda: trained(kept))
+        in_time(lambda: load_trained(kept))
 
 
 # --- what a run writes ----------------------------------------------------------------------------

@@ -1,17 +1,17 @@
-"""The real trainee through a run: three iterations and three more are six, to the last bit."""
+"""The real trainable through a run: three iterations and three more are six, to the last bit."""
 
 import pytest
 import torch
 
 from nursery import SMALL, figures, sit
-from swap.env import CommandCfg, EndCfg, EnvCfg, RandomCfg
+from swap.env import CommandCfg, EnvCfg, RandomCfg, TerminationCfg
 from swap.runs import ParkourCfg, load
 
 BUSY = EnvCfg(
     families=(("flat", 1.0), ("gap", 1.0), ("stairs", 1.0)),
     levels=3,
     variants=2,
-    ends=EndCfg(episode_s=1.0),
+    terminations=TerminationCfg(episode_length_s=1.0),
     commands=CommandCfg(resample_s=0.3),
     random=RandomCfg(push_every_s=0.5),
 )

@@ -22,7 +22,7 @@ from swap.runs import (
 )
 from swap.runs import run as run_module
 from swap.runs.interrupt import ECHO_S
-from swap.runs.pace import Pace
+from swap.runs.pace import RunClock
 from swap.runs.seeding import restore_rng, rng_tensors
 from swap.runs.shards import read_folder
 from swap.runs.toy import FitCfg, NetCfg, Toy
@@ -184,7 +184,7 @@ def test_minutes_are_kept_save_included(tmp_path, monkeypatch):
 
     monkeypatch.setattr(Toy, "iterate", slow_iterate)
     monkeypatch.setattr(checkpoint, "save", slow_save)
-    monkeypatch.setattr(run_module, "Pace", functools.partial(Pace, now=lambda: clock[0]))
+    monkeypatch.setattr(run_module, "RunClock", functools.partial(RunClock, now=lambda: clock[0]))
     outcome = toy_run(tmp_path, dataclasses.replace(QUICK, minutes=2.0))
     assert 100.0 < clock[0] - 1000.0 <= 120.0
     # 10 s for the first save, 40 s, then 2 s each, while 2.4 + 2 x 10 s are left.
@@ -197,18 +197,20 @@ def test_minutes_are_kept_save_included(tmp_path, monkeypatch):
 
 def test_pace_on_a_clock_of_its_own():
     clock = [100.0]
-    pace = Pace(2.0, 1000, spent_s=30.0, iteration=50, started_s=90.0, now=lambda: clock[0])
-    assert pace.elapsed_s == 40.0
-    assert pace.share == pytest.approx(40 / 120)
+    run_clock = RunClock(
+        2.0, 1000, spent_s=30.0, iteration=50, started_s=90.0, now=lambda: clock[0]
+    )
+    assert run_clock.elapsed_s == 40.0
+    assert run_clock.fraction == pytest.approx(40 / 120)
     for i in range(51, 61):
         clock[0] += 30.0 if i == 51 else 0.5
-        pace.tick(i, 100.0 * i)
-    assert pace.iteration_s == pytest.approx(0.5)  # the compiling one left out
-    assert pace.steps_per_s == pytest.approx(200.0)
-    assert pace.left_s == pytest.approx(120 - 74.5)
-    assert not pace.over
-    pace.saved(22.5)  # 74.5 s gone, two saves need 45 s, one iteration 0.6 s
-    assert pace.over
+        run_clock.tick(i, 100.0 * i)
+    assert run_clock.iteration_s == pytest.approx(0.5)  # the compiling one left out
+    assert run_clock.steps_per_s == pytest.approx(200.0)
+    assert run_clock.left_s == pytest.approx(120 - 74.5)
+    assert not run_clock.over
+    run_clock.saved(22.5)  # 74.5 s gone, two saves need 45 s, one iteration 0.6 s
+    assert run_clock.over
 
 
 def test_saves_come_in_time_and_milestones_stay(tmp_path):
@@ -266,7 +268,7 @@ def test_contained_faults_are_counted_and_too_many_stop_the_run(tmp_path, monkey
 
     monkeypatch.setattr(Toy, "iterate", faulty)
     board = Silent()
-    cfg = dataclasses.replace(goal(100), guard=GuardCfg(share=0.05, window=10))
+    cfg = dataclasses.replace(goal(100), guard=GuardCfg(fault_fraction=0.05, window=10))
     outcome = toy_run(tmp_path, cfg, board=board)
     # 32 steps an iteration: 16 faults in 320 steps are 0.05, so 18 are too many.
     assert outcome.iteration == 29
@@ -331,18 +333,18 @@ def test_impossible_settings_are_refused(bad):
 def test_the_steps_of_a_run_are_foretold_by_its_goals_and_its_speed():
     clock = [0.0]
 
-    def pace(*goals, **more):
-        return Pace(*goals, started_s=0.0, now=lambda: clock[0], **more)
+    def run_clock(*goals, **more):
+        return RunClock(*goals, started_s=0.0, now=lambda: clock[0], **more)
 
-    assert pace(None, None).forecast() is None  # without end
-    assert pace(None, None, 5e6).forecast() == 5e6
-    by_iterations = pace(None, 40)
+    assert run_clock(None, None).forecast() is None  # without end
+    assert run_clock(None, None, 5e6).forecast() == 5e6
+    by_iterations = run_clock(None, 40)
     assert by_iterations.forecast() is None  # how many steps has an iteration?
     by_iterations.tick(1, 100.0)
     assert by_iterations.forecast() == 4000.0
-    assert pace(None, 40, iteration=10, done_steps=1000.0).forecast() == 4000.0
+    assert run_clock(None, 40, iteration=10, done_steps=1000.0).forecast() == 4000.0
 
-    timed = pace(10.0, None)
+    timed = run_clock(10.0, None)
     told = []
     for k in range(1, 601):  # twice as fast after 200 s: the forecast follows
         clock[0] += 1.0
@@ -353,7 +355,7 @@ def test_the_steps_of_a_run_are_foretold_by_its_goals_and_its_speed():
     assert told[0][1] == pytest.approx(600e3)
     assert told[-1][1] == pytest.approx(1000e3)
     clock[0] = 0.0
-    short = pace(0.4, None)
+    short = run_clock(0.4, None)
     for k in range(1, 8):
         clock[0] += 1.0
         short.tick(k, 10.0 * k)

@@ -6,14 +6,14 @@ import torch
 
 import tiny_swap
 from nursery import figures, sit
-from swap.env import EndCfg
+from swap.env import TerminationCfg
 from swap.runs import load
 
 CFG = tiny_swap.CFG
 TINY = replace(
     CFG,
     engine="cpu",
-    env=replace(CFG.env, ends=EndCfg(episode_s=0.5)),
+    env=replace(CFG.env, terminations=TerminationCfg(episode_length_s=0.5)),
     ppo=replace(CFG.ppo, steps=12),
     model=replace(CFG.model, ticks=3, memory=8, updates=2),
     amp=replace(CFG.amp, updates=2),
@@ -51,33 +51,35 @@ def test_every_part_learns():
 def test_ticks_are_where_the_camera_takes_its_pictures():
     """Every fifth step, with the newest image and the actions that led there."""
     trainer = TINY.build("cpu")
-    eyes, env = trainer.collector.eyes, trainer.env
+    latent_tracker, env = trainer.collector.latent_tracker, trainer.env
     trainer.iterate()  # steps 0, 5 and 10 were ticks
-    assert eyes.replay.filled == 3
-    assert eyes.two_rate.count == 2
+    assert latent_tracker.replay.filled == 3
+    assert latent_tracker.latent_state.count == 2
     trainer.iterate()  # 15 and 20
-    assert eyes.replay.filled == 5
-    newest = (eyes.replay.slot - 1) % eyes.replay.ticks
-    actions = eyes.replay.data["actions"][newest][0]
+    assert latent_tracker.replay.filled == 5
+    newest = (latent_tracker.replay.slot - 1) % latent_tracker.replay.ticks
+    actions = latent_tracker.replay.data["actions"][newest][0]
     taken = trainer.rollout.action[3:8]  # steps 15 to 19 are 3 to 7 of the second rollout
-    alive = ~eyes.replay.data["first"][newest][0]
+    alive = ~latent_tracker.replay.data["first"][newest][0]
     assert alive.any()
     torch.testing.assert_close(
         actions[alive].float(), taken.transpose(0, 1)[alive], atol=2e-3, rtol=2e-3
     )
-    clean = eyes.model.cfg.depth.to_bytes(eyes.model.cfg.depth.from_linear(env.camera.frames[0]))
-    fresh = eyes.two_rate.fresh  # worlds that were reset since have a newer image
-    kept = eyes.replay.data["depth_clean"][newest][0]
+    clean = latent_tracker.model.cfg.depth.to_bytes(
+        latent_tracker.model.cfg.depth.from_linear(env.camera.frames[0])
+    )
+    fresh = latent_tracker.latent_state.fresh  # worlds that were reset since have a newer image
+    kept = latent_tracker.replay.data["depth_clean"][newest][0]
     assert torch.equal(kept[~fresh], clean[~fresh])
 
 
 def test_a_reset_leaves_no_latent_behind():
     trainer = TINY.build("cpu")
-    eyes = trainer.collector.eyes
+    latent_tracker = trainer.collector.latent_tracker
     for _ in range(4):
         trainer.iterate()
-    fresh = eyes.two_rate.fresh
-    assert (eyes.h[fresh] == 0).all()
-    firsts = eyes.replay.data["first"][: eyes.replay.filled]
+    fresh = latent_tracker.latent_state.fresh
+    assert (latent_tracker.h[fresh] == 0).all()
+    firsts = latent_tracker.replay.data["first"][: latent_tracker.replay.filled]
     assert firsts.any()
     assert not firsts.all()

@@ -26,11 +26,11 @@ def run(name, folder, iterations, model=None, resume=None):
     """A run of so many iterations in all, from a model or not."""
     cfg = KINDS[name]
     seed_everything(cfg.seed)
-    trainee = cfg.build("cpu")
+    trainable = cfg.build("cpu")
     if model and not resume:
-        start_from(model, trainee, cfg)
+        start_from(model, trainable, cfg)
     train(
-        trainee,
+        trainable,
         folder,
         RunCfg(iterations=iterations, tensorboard=False),
         config={"preset": name, "cfg": to_json(cfg)},
@@ -172,13 +172,13 @@ def test_the_rate_goes_on_unless_another_is_asked_for():
 @pytest.mark.parametrize(
     ("change", "tensor", "how"),
     [
-        ({"actor_hidden": (24,)}, "actor.reader.net.layers.0.bias", r"\[\d+\] here, \[\d+\] in"),
+        ({"actor_hidden": (24,)}, "actor.mlp.net.layers.0.bias", r"\[\d+\] here, \[\d+\] in"),
         (
             {"actor_hidden": (16, 16)},
-            "actor.reader.net.layers.1.bias",
+            "actor.mlp.net.layers.1.bias",
             "here, and not in the model",
         ),
-        ({"critic_hidden": (8,)}, "critic.reader.net.layers.0.bias", r"\[\d+\] here"),
+        ({"critic_hidden": (8,)}, "critic.mlp.net.layers.0.bias", r"\[\d+\] here"),
     ],
 )
 def test_a_model_that_does_not_fit_is_told_by_its_first_tensor(change, tensor, how):

@@ -12,7 +12,7 @@ import tiny_swap
 from strangers import edit, first, one_line, raw, shard
 from swap.env import ParkourEnv
 from swap.errors import UserError
-from swap.evaluate.trained import trained
+from swap.evaluate.trained import load_trained
 from swap.runs import load, load_weights, save_weights
 from swap.runs.weights import NEW
 
@@ -46,7 +46,7 @@ def cast(dtype):
 
 
 def driven(kept):
-    robot = trained(kept)
+    robot = load_trained(kept)
     return robot.networks_for(ParkourEnv(robot.cfg.env, 2))
 
 
@@ -95,7 +95,7 @@ def test_a_config_of_networks_that_cannot_be_in_the_file(kept):
 def test_a_file_without_tensors_is_no_untrained_robot(kept):
     raw(kept, safetensors.torch.save({}))
     with pytest.raises(UserError, match=r"kept.safetensors holds no tensors") as error:
-        trained(kept)
+        load_trained(kept)
     one_line(error)
     with pytest.raises(UserError, match="there are no tensors to write"):
         save_weights(kept, {}, {})
@@ -148,7 +148,7 @@ def entry(shape, start=0, end=4, dtype="F32"):
 def test_a_header_that_does_not_add_up(home, kept, place, data):
     raw(kept, data)
     with pytest.raises(UserError, match=r"kept.safetensors (is not a file of tensors|ho)") as error:
-        trained(kept)
+        load_trained(kept)
     one_line(error)
     shard(place, data)
     said: list[str] = []

@@ -8,21 +8,21 @@ import torch
 
 from swap.courses import FAMILIES, make, stack
 from swap.sensors import CameraCfg
-from swap.sensors.depth import Depth
+from swap.sensors.depth import DepthRenderer
 
 HIP_M = 0.55
 
 
 def picture(course, x, y=0.0):
     """[64, 64] in metres, from a base that stands level at x, y on the ground before it."""
-    camera = Depth(CameraCfg(), 1, slots=4)
+    camera = DepthRenderer(CameraCfg(), 1, slots=4)
     pos, quat = torch.tensor([[x, y, HIP_M]]), torch.tensor([[1.0, 0.0, 0.0, 0.0]])
     camera(stack([course], 4), pos, quat)
     return CameraCfg().metres(camera.image[0]).clone()
 
 
 def largest(name):
-    return make(name, FAMILIES[name].hardest, np.random.default_rng(0))
+    return make(name, FAMILIES[name].max_difficulty, np.random.default_rng(0))
 
 
 def test_the_far_bank_is_seen_one_metre_before_the_edge_of_the_widest_gap():

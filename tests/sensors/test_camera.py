@@ -9,10 +9,10 @@ import pytest
 import torch
 
 from swap.errors import UserError
-from swap.sensors import Depth, DepthCamera, DepthCameraCfg, NoiseCfg
+from swap.sensors import DepthCamera, DepthCameraCfg, DepthNoiseCfg, DepthRenderer
 
 RADIUS = (0.05, 0.05, 0.03, 0.03)
-IDEAL = NoiseCfg(sigma_m=0.0, sigma_per_m=0.0, edge_holes=0.0, blob_holes=0.0, dropped=0.0)
+IDEAL = DepthNoiseCfg(sigma_m=0.0, sigma_per_m=0.0, edge_holes=0.0, blob_holes=0.0, dropped=0.0)
 
 
 def cfg(latency_s, **more):
@@ -30,7 +30,7 @@ class Run:
         self.camera = DepthCamera(
             cfg, n, 16, scenes.device, radius_m=RADIUS if legs else (), **more
         )
-        self.ideal = Depth(cfg.camera, n, 16, scenes.device, RADIUS if legs else ())
+        self.ideal = DepthRenderer(cfg.camera, n, 16, scenes.device, RADIUS if legs else ())
         self.step = 0
         self.camera.reset(self.everywhere, *self.pose(0))
 
@@ -149,7 +149,7 @@ def test_a_mirrored_run_gives_flipped_images_to_the_last_bit(scenes):
     right = left.mirror()
     images = []
     for scene, mirrored in ((left, False), (right, True)):
-        settings = DepthCameraCfg(noise=NoiseCfg(dropped=0.3))
+        settings = DepthCameraCfg(noise=DepthNoiseCfg(dropped=0.3))
         camera = DepthCamera(settings, n, 16, scenes.device, RADIUS, seed=5)
         camera.draws.mirrored[:] = mirrored
         mask = torch.ones(n, dtype=torch.bool, device=scenes.device)
@@ -201,7 +201,7 @@ def test_legs_are_given_exactly_when_they_are_seen(scenes):
 def test_a_graph_replays_what_the_calls_did(scenes):
     if scenes.device != "cuda":
         pytest.skip("graphs are of CUDA")
-    settings = replace(cfg((0.06, 0.14)), noise=NoiseCfg())
+    settings = replace(cfg((0.06, 0.14)), noise=DepthNoiseCfg())
     plain, replayed = (Run(scenes, settings, n=16, legs=True) for _ in range(2))
     pose = [plain.scene.base_pos.clone(), plain.scene.base_quat.clone()]
     legs = tuple(end.clone() for end in plain.scene.legs)

@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from swap.errors import UserError
-from swap.sensors import CameraCfg, Depth, from_uint8, to_uint8
+from swap.sensors import CameraCfg, DepthRenderer, from_uint8, to_uint8
 
 RADIUS = (0.05, 0.05, 0.03, 0.03)  # pairs, as legs are
 
@@ -18,7 +18,7 @@ RADIUS = (0.05, 0.05, 0.03, 0.03)  # pairs, as legs are
 def render(scene, cfg=None, legs=False, **more):
     cfg = cfg or CameraCfg()
     n, slots = scene.boxes.n, scene.boxes.slots
-    depth = Depth(cfg, n, slots, scene.base_pos.device, RADIUS if legs else ())
+    depth = DepthRenderer(cfg, n, slots, scene.base_pos.device, RADIUS if legs else ())
     more = more | ({"legs": scene.legs} if legs else {})
     return depth(scene.boxes, scene.base_pos, scene.base_quat, **more)
 
@@ -185,7 +185,7 @@ def test_each_world_uses_its_own_count(scenes):
 
 def test_only_masked_worlds_are_written(scenes):
     scene = scenes.random(4)
-    depth = Depth(CameraCfg(), 4, 16, scenes.device)
+    depth = DepthRenderer(CameraCfg(), 4, 16, scenes.device)
     mask = torch.tensor([True, False, True, False], device=scenes.device)
     image = depth(scene.boxes, scene.base_pos, scene.base_quat, mask=mask)
     assert image.data_ptr() == depth.image.data_ptr()
@@ -254,7 +254,7 @@ def test_bad_cameras_name_the_fix(change, says):
 def test_bad_tensors_name_the_fix(scenes):
     scene = scenes.random(3)
     b, p, q = scene.boxes, scene.base_pos, scene.base_quat
-    depth = Depth(CameraCfg(), 3, 16, scenes.device)
+    depth = DepthRenderer(CameraCfg(), 3, 16, scenes.device)
     cases = [
         ((b, p[:2], q), {}, r"base_pos has shape \(2, 3\); give \(3, 3\)"),
         ((b, p, p), {}, r"base_quat has shape \(3, 3\); give \(3, 4\)"),
@@ -269,6 +269,6 @@ def test_bad_tensors_name_the_fix(scenes):
             depth(*args, **more)
         assert "\n" not in str(caught.value)
     with pytest.raises(UserError, match="legs were not given"):
-        Depth(CameraCfg(), 3, 16, scenes.device, RADIUS)(b, p, q)
+        DepthRenderer(CameraCfg(), 3, 16, scenes.device, RADIUS)(b, p, q)
     with pytest.raises(UserError, match=r"boxes.pos has shape \(3, 16, 3\); give \(3, 8, 3\)"):
-        Depth(CameraCfg(), 3, 8, scenes.device)(b, p, q)
+        DepthRenderer(CameraCfg(), 3, 8, scenes.device)(b, p, q)

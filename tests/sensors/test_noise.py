@@ -7,10 +7,10 @@ import pytest
 import torch
 
 from swap.errors import UserError
-from swap.sensors import CameraCfg, Depth, DepthNoise, Draws, NoiseCfg
+from swap.sensors import CameraCfg, DepthNoise, DepthNoiseCfg, DepthRenderer, NoiseSeeds
 
 CAMERA = CameraCfg()
-QUIET = NoiseCfg(sigma_m=0.0, sigma_per_m=0.0, edge_holes=0.0, blob_holes=0.0, dropped=0.0)
+QUIET = DepthNoiseCfg(sigma_m=0.0, sigma_per_m=0.0, edge_holes=0.0, blob_holes=0.0, dropped=0.0)
 
 
 SMALL = CameraCfg(rows=8, cols=8)
@@ -25,7 +25,7 @@ class Spoiler:
     """A noise stage with all it needs."""
 
     def __init__(self, cfg, n, device, seed=0, camera=CAMERA):
-        self.draws = Draws(n, seed, torch.device(device))
+        self.draws = NoiseSeeds(n, seed, torch.device(device))
         self.noise = DepthNoise(cfg, camera, self.draws)
         self.fresh = torch.zeros(n, dtype=torch.bool, device=device)
         self.mask = torch.ones(n, dtype=torch.bool, device=device)
@@ -52,20 +52,24 @@ def test_the_error_grows_with_the_square_of_the_range(scenes, z_m):
 
 def test_a_quiet_camera_changes_nothing(scenes):
     scene = scenes.random(4)
-    clean = Depth(CAMERA, 4, 16, scenes.device)(scene.boxes, scene.base_pos, scene.base_quat)
+    clean = DepthRenderer(CAMERA, 4, 16, scenes.device)(
+        scene.boxes, scene.base_pos, scene.base_quat
+    )
     assert torch.allclose(Spoiler(QUIET, 4, scenes.device)(clean), clean, atol=1e-6)
 
 
 def test_what_is_unseen_stays_unseen(scenes):
     clean = torch.ones(4, CAMERA.rows, CAMERA.cols, device=scenes.device)
-    assert (Spoiler(NoiseCfg(), 4, scenes.device)(clean) == 1).all()
+    assert (Spoiler(DepthNoiseCfg(), 4, scenes.device)(clean) == 1).all()
 
 
 def test_edges_lose_three_pixels_in_ten_and_slopes_none(scenes):
     cfg = replace(QUIET, edge_holes=0.3)
     # flat ground up to where its own end is seen: a slope of many metres a pixel
     ground = scenes.of(((0, 0, -1), (50, 50, 1)))
-    clean = Depth(CAMERA, 1, 8, scenes.device)(ground.boxes, ground.base_pos, ground.base_quat)
+    clean = DepthRenderer(CAMERA, 1, 8, scenes.device)(
+        ground.boxes, ground.base_pos, ground.base_quat
+    )
     seen = clean[0] < 1
     seen[:-1] &= seen[1:].clone()
     horizon = seen & ~seen.roll(1, 0)
@@ -97,7 +101,7 @@ def test_blobs_take_up_to_five_percent_of_a_frame(scenes):
 
 def test_one_frame_in_a_hundred_is_lost_and_the_previous_one_repeated(scenes):
     n, frames = 2000, 20
-    cfg = replace(NoiseCfg(), dropped=0.01, blob_holes=0.0)
+    cfg = replace(DepthNoiseCfg(), dropped=0.01, blob_holes=0.0)
     spoil = Spoiler(cfg, n, scenes.device, camera=SMALL)
     small = wall(n, 2.0, scenes.device, SMALL)
     lost, before = 0, spoil(small)
@@ -122,7 +126,7 @@ def test_a_fresh_world_never_loses_its_frame(scenes):
 
 
 def test_only_masked_worlds_draw(scenes):
-    spoil = Spoiler(NoiseCfg(), 4, scenes.device)
+    spoil = Spoiler(DepthNoiseCfg(), 4, scenes.device)
     spoil.mask[1] = False
     noisy = spoil(wall(4, 2.0, scenes.device))
     assert (noisy[1] == 1).all()
@@ -132,9 +136,11 @@ def test_only_masked_worlds_draw(scenes):
 def test_mirrored_draws_spoil_the_flipped_image_to_the_flipped_one(scenes):
     n = 32
     scene = scenes.random(n, seed=5)
-    depth = Depth(CAMERA, n, 16, scenes.device)
+    depth = DepthRenderer(CAMERA, n, 16, scenes.device)
     clean = depth(scene.boxes, scene.base_pos, scene.base_quat).clone()
-    left, right = (Spoiler(replace(NoiseCfg(), dropped=0.2), n, scenes.device) for _ in range(2))
+    left, right = (
+        Spoiler(replace(DepthNoiseCfg(), dropped=0.2), n, scenes.device) for _ in range(2)
+    )
     right.draws.mirrored[:] = True
     for _ in range(4):
         a, b = left(clean), right(clean.flip(-1))
@@ -144,10 +150,10 @@ def test_mirrored_draws_spoil_the_flipped_image_to_the_flipped_one(scenes):
 
 def test_draws_follow_seed_key_and_count(scenes):
     clean = wall(4, 2.0, scenes.device)
-    first = Spoiler(NoiseCfg(), 4, scenes.device, seed=3)
+    first = Spoiler(DepthNoiseCfg(), 4, scenes.device, seed=3)
     a = first(clean)
-    assert torch.equal(Spoiler(NoiseCfg(), 4, scenes.device, seed=3)(clean), a)
-    assert not torch.equal(Spoiler(NoiseCfg(), 4, scenes.device, seed=4)(clean), a)
+    assert torch.equal(Spoiler(DepthNoiseCfg(), 4, scenes.device, seed=3)(clean), a)
+    assert not torch.equal(Spoiler(DepthNoiseCfg(), 4, scenes.device, seed=4)(clean), a)
     assert not torch.equal(first(clean), a)
     first.draws.count[:] = 0
     first.draws.key[:] = torch.tensor([2, 2, 0, 1])
@@ -165,4 +171,4 @@ def test_draws_follow_seed_key_and_count(scenes):
 )
 def test_bad_noise_names_the_fix(change, says):
     with pytest.raises(UserError, match=re.escape(says)):
-        NoiseCfg(**change)
+        DepthNoiseCfg(**change)

@@ -6,7 +6,7 @@ import pytest
 import torch
 import warp as wp
 
-from swap.sim import Draw, Ranges, Report, Start, draw, draw_push
+from swap.sim import Draw, FaultReport, Ranges, Start, draw, draw_push
 from swap.sim.gpu import PER_WORLD
 
 pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA GPU")
@@ -44,7 +44,7 @@ def test_it_follows_the_cpu_engine(w):
         worst = error.abs().amax(1)
         assert worst.median() < 2e-5, name
         assert (worst < 1e-3).float().mean() > 0.95, name  # a contact made or missed shows
-    assert gpu.report() == Report()
+    assert gpu.report() == FaultReport()
 
 
 @pytest.mark.filterwarnings("ignore:Synchronization debug mode")  # torch: it may miss some
@@ -69,7 +69,7 @@ def test_nothing_waits_for_the_device(w):
             engine.push(mask, *draw_push(Ranges(), n, generator))
     finally:
         torch.cuda.set_sync_debug_mode("default")
-    assert engine.report() == Report()
+    assert engine.report() == FaultReport()
 
 
 def test_recorded_bodies_are_the_bodies(w):
@@ -100,6 +100,6 @@ def test_a_nan_is_contained(w):
     pose = torch.tensor(engine.robot.default_pose, device="cuda").repeat(32, 1)
     pose[7, 3] = float("nan")
     engine.step(pose)
-    assert engine.report() == Report(nonfinite=1, worlds=(7,))
+    assert engine.report() == FaultReport(nonfinite=1, worlds=(7,))
     for field in fields(engine.state):
         assert torch.isfinite(getattr(engine.state, field.name).float()).all()

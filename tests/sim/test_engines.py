@@ -7,7 +7,7 @@ import torch
 
 from swap.errors import UserError
 from swap.robots import load
-from swap.sim import Report, make_engine
+from swap.sim import FaultReport, make_engine
 from swap.sim.gpu import GpuEngine
 
 
@@ -27,7 +27,7 @@ def test_default_pose_stands_for_five_seconds(engine_name, robot, w):
     )
     assert s.thigh_force.abs().max() == s.shank_force.abs().max() == s.trunk_force.abs().max() == 0
     torch.testing.assert_close(s.time, torch.full((2,), 5.0), atol=1e-3, rtol=0)
-    assert engine.report() == Report()
+    assert engine.report() == FaultReport()
 
 
 def test_robot_lands_on_a_box_and_not_through_it(engine_name, w):
@@ -95,8 +95,8 @@ def test_a_nan_is_contained_and_counted(engine_name, where, w):
 
     clean, hurt = run(False), run(True)
     told = hurt.report()
-    assert told == Report(nonfinite=1, worlds=(1,))
-    assert hurt.report() == Report()
+    assert told == FaultReport(nonfinite=1, worlds=(1,))
+    assert hurt.report() == FaultReport()
     assert hurt.state.failed.tolist() == [False, True, False]
     for field in fields(clean.state):
         a, b = getattr(clean.state, field.name), getattr(hurt.state, field.name)
@@ -107,7 +107,7 @@ def test_a_nan_is_contained_and_counted(engine_name, where, w):
     hurt.reset(w.only(hurt, 1))
     assert not hurt.state.failed.any()
     w.hold(hurt, 20)
-    assert hurt.report() == Report()
+    assert hurt.report() == FaultReport()
 
 
 def test_a_world_faster_than_any_robot_is_contained(engine_name, w):
@@ -115,7 +115,7 @@ def test_a_world_faster_than_any_robot_is_contained(engine_name, w):
     engine.push(w.only(engine, 0), torch.full((2, 3), 2e4), torch.zeros(2, 3))
     w.hold(engine, 1)
     assert engine.state.failed.tolist() == [True, False]
-    assert engine.report() == Report(nonfinite=1, worlds=(0,))
+    assert engine.report() == FaultReport(nonfinite=1, worlds=(0,))
 
 
 def test_rows_that_do_not_fit_are_reported(w):

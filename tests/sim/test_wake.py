@@ -12,10 +12,10 @@ from swap.sim import wake
 QUIET = """
 import torch
 from swap.courses import make, stack
-from swap.sensors import CameraCfg, Depth
+from swap.sensors import CameraCfg, DepthRenderer
 import numpy as np
 boxes = stack([make("box", 0.5, np.random.default_rng(0))])
-Depth(CameraCfg(), 1)(boxes, torch.zeros(1, 3), torch.tensor([[1.0, 0.0, 0.0, 0.0]]))
+DepthRenderer(CameraCfg(), 1)(boxes, torch.zeros(1, 3), torch.tensor([[1.0, 0.0, 0.0, 0.0]]))
 """
 
 
@@ -26,23 +26,23 @@ def test_nothing_is_printed_that_nobody_asked_for():
 
 
 def test_a_long_compilation_gets_one_line(capfd, monkeypatch):
-    with wake.patience():
+    with wake.announce_compilation():
         pass
     monkeypatch.setattr(wake, "PATIENCE_S", 0.01)
-    with wake.patience():
+    with wake.announce_compilation():
         time.sleep(0.3)
     time.sleep(0.1)
     assert capfd.readouterr().err == f"{wake.COMPILING}\n"
 
 
 def test_where_warp_can_run(monkeypatch):
-    assert wake.can_run("cpu")
-    assert wake.can_run("cuda") == torch.cuda.is_available()
+    assert wake.warp_runs_on("cpu")
+    assert wake.warp_runs_on("cuda") == torch.cuda.is_available()
 
     def refuse(*_, **__):
         raise RuntimeError("no compiler")
 
-    wake.can_run.cache_clear()
+    wake.warp_runs_on.cache_clear()
     monkeypatch.setattr(wp, "launch", refuse)
-    assert not wake.can_run("cpu")
-    wake.can_run.cache_clear()
+    assert not wake.warp_runs_on("cpu")
+    wake.warp_runs_on.cache_clear()

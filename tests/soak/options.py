@@ -18,7 +18,7 @@ from random import Random
 
 from soak.tally import Tally
 from swap.cli import main as cli
-from swap.runs.presets import find
+from swap.runs.presets import get_preset
 
 MODELS = Path(__file__).parents[2] / "models"
 LIMIT_S = 90.0
@@ -79,7 +79,7 @@ def drawn(name: str, files: list[str], chance: Random) -> list[str]:
     words: list[str] = []
     fields = dict(leaves(module.Args))
     if name == "train":
-        fields |= dict(leaves(type(find("tiny"))))
+        fields |= dict(leaves(type(get_preset("tiny"))))
     if "run" in fields and name in ("eval", "record", "gait", "play", "check model", "keep"):
         words.append(chance.choice(["teacher"] * 40 + files))
         del fields["run"]

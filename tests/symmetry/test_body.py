@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from swap.errors import UserError
-from swap.symmetry import PITCH, ROLL, ROTATION, VECTOR, Body, Joint, Rep, quadruped
+from swap.symmetry import PITCH, ROLL, ROTATION, VECTOR, Body, JointAxis, Rep, quadruped
 
 HIPS = {
     "FL": (0.35, 0.08, 0),
@@ -56,12 +56,12 @@ def feet_disagree(body: Body, joint_rep: Rep) -> float:
 def shuffled() -> Body:
     """Another order of joints and legs, and right-hand axes modelled the other way round."""
     joints = [
-        Joint(f"{leg}_{part}", axis)
+        JointAxis(f"{leg}_{part}", axis)
         for part, axis in (("knee", PITCH), ("abad", ROLL), ("hip", PITCH))
         for leg in ("RR", "FL", "RL", "FR")
     ]
-    joints[3] = Joint("FR_knee", (0.0, -1.0, 0.0))
-    joints[4] = Joint("RR_abad", (-1.0, 0.0, 0.0))
+    joints[3] = JointAxis("FR_knee", (0.0, -1.0, 0.0))
+    joints[4] = JointAxis("RR_abad", (-1.0, 0.0, 0.0))
     return Body(tuple(joints), ("RR", "FL", "RL", "FR"), (("FL", "FR"), ("RL", "RR")))
 
 
@@ -111,7 +111,7 @@ def test_vectors_and_rotations_mirror_as_geometry_says():
 
 
 def test_joints_on_the_midplane_mirror_into_themselves():
-    spine = (Joint("spine_yaw", (0.0, 0.0, 1.0)), Joint("spine_pitch", PITCH))
+    spine = (JointAxis("spine_yaw", (0.0, 0.0, 1.0)), JointAxis("spine_pitch", PITCH))
     body = Body((*quadruped().joints, *spine), quadruped().legs, quadruped().sides)
     assert body.joint_rep.perm[12:] == (12, 13)
     assert body.joint_rep.sign[12:] == (-1, 1)
@@ -124,6 +124,6 @@ def test_mistakes_name_the_fix():
     with pytest.raises(UserError, match="unknown joint 'FL_kne'; did you mean 'FL_knee'"):
         legs.index("FL_kne")
     with pytest.raises(UserError, match="correct one of the two axes"):
-        Body((Joint("FL_x", ROLL), Joint("FR_x", PITCH)), ("FL", "FR"), legs.sides)
+        Body((JointAxis("FL_x", ROLL), JointAxis("FR_x", PITCH)), ("FL", "FR"), legs.sides)
     with pytest.raises(UserError, match="joint 'FL_x' occurs twice"):
-        Body((Joint("FL_x", ROLL),) * 2, ("FL", "FR"), legs.sides)
+        Body((JointAxis("FL_x", ROLL),) * 2, ("FL", "FR"), legs.sides)

@@ -7,7 +7,7 @@ import pytest
 
 from swap.courses.rays import cast
 from swap.errors import UserError
-from swap.view import Chase, ChaseCfg, Look, Side, View, scene_of
+from swap.view import ChaseCamera, ChaseCameraCfg, PictureCfg, Side, View, scene_of
 
 DT = 0.02
 
@@ -15,7 +15,7 @@ DT = 0.02
 def on_screen(view: View, point: np.ndarray) -> np.ndarray:
     """Right and up, each in -1..1 inside the picture."""
     ahead, left, up = (point - view.eye) @ view.axes()
-    look, half = Look(), np.tan(np.radians(view.fov_deg / 2))
+    look, half = PictureCfg(), np.tan(np.radians(view.fov_deg / 2))
     return np.array([-left / ahead / half, up / ahead / half * look.width / look.height])
 
 
@@ -25,7 +25,7 @@ def scene(world):
 
 
 def test_a_fast_robot_stays_in_the_picture_and_the_picture_is_calm(scene):
-    chase, eyes = Chase(), []
+    chase, eyes = ChaseCamera(), []
     for k in range(150):
         x = 3.0 * k * DT
         hop = 0.3 * abs(np.sin(k * DT * 8))
@@ -37,17 +37,17 @@ def test_a_fast_robot_stays_in_the_picture_and_the_picture_is_calm(scene):
 
 
 def test_a_reset_cuts(scene):
-    chase = Chase()
+    chase = ChaseCamera()
     near = chase(scene, DT)
     far = chase(replace(scene, base_pos=scene.base_pos + np.array([9.0, 0.0, 0.0])), DT)
     np.testing.assert_allclose(far.eye - near.eye, [9.0, 0.0, 0.0], atol=0.8)
 
 
 def test_a_wall_between_makes_the_camera_rise(scene):
-    free = Chase()(scene, DT)
+    free = ChaseCamera()(scene, DT)
     wall = {"pos": [(0.0, -1.5, 0.5)], "quat": [(1.0, 0.0, 0.0, 0.0)], "half": [(5.0, 0.1, 1.0)]}
     walled = replace(scene, **{k: np.array(v) for k, v in wall.items()})
-    view = Chase()(walled, DT)
+    view = ChaseCamera()(walled, DT)
     assert view.eye[2] > free.eye[2] + 0.5
     ray = scene.base_pos - view.eye
     hit = cast(walled.pos, walled.quat, walled.half, view.eye[None], ray[None])
@@ -57,7 +57,7 @@ def test_a_wall_between_makes_the_camera_rise(scene):
 def test_a_high_obstacle_is_in_the_picture_too(scene):
     box = {"pos": [(3.0, 0.0, 0.95)], "quat": [(1.0, 0.0, 0.0, 0.0)], "half": [(2.0, 3.0, 0.95)]}
     walled = replace(scene, **{k: np.array(v) for k, v in box.items()})
-    view = Chase()(walled, DT)
+    view = ChaseCamera()(walled, DT)
     for point in (walled.base_pos, [1.0, 0.0, 1.9], walled.start[-1]):
         assert np.abs(on_screen(view, np.array(point))).max() < 1.0
 
@@ -74,8 +74,8 @@ def test_the_side_camera_stands_still_and_sees_its_stretch(scene):
 
 def test_mistakes_are_told_in_one_line():
     with pytest.raises(UserError, match="inside the robot"):
-        ChaseCfg(distance_m=0.1)
+        ChaseCameraCfg(distance_m=0.1)
     with pytest.raises(UserError, match="too steep"):
-        ChaseCfg(elevation_deg=90.0)
+        ChaseCameraCfg(elevation_deg=90.0)
     with pytest.raises(UserError, match="swap them"):
         Side(3.0, 1.0)

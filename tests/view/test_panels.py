@@ -9,12 +9,12 @@ from PIL import Image
 import tiny_swap
 from swap.courses import make
 from swap.errors import UserError
-from swap.evaluate.trained import Trained
+from swap.evaluate.trained import TrainedRobot
 from swap.runs import PRESETS
 from swap.sensors import to_picture
 from swap.view.panels import PAGE, row
 from swap.view.play import play
-from swap.view.render import Look
+from swap.view.render import PictureCfg
 
 
 def corner():
@@ -60,7 +60,7 @@ def test_words_are_above_their_own_panel():
 def test_a_film_of_what_a_robot_imagines(tmp_path):
     course = make("box", 0.2, np.random.default_rng(0))
     film, still = tmp_path / "film.mp4", tmp_path / "still.png"
-    options = {"still": still, "look": Look(width=320, height=180), "time_s": 0.5}
+    options = {"still": still, "look": PictureCfg(width=320, height=180), "time_s": 0.5}
     play(tiny_swap.robot(), [course], film, imagine=True, **options)
     assert imageio_ffmpeg.count_frames_and_secs(str(film))[0] > 10
     with Image.open(still) as picture:
@@ -79,7 +79,7 @@ def test_a_film_of_what_a_robot_imagines(tmp_path):
 
 
 def test_a_robot_without_a_world_model_imagines_nothing(tmp_path):
-    blind = Trained("teacher", 0, PRESETS["teacher"], {})
+    blind = TrainedRobot("teacher", 0, PRESETS["teacher"], {})
     course = make("box", 0.2, np.random.default_rng(0))
     with pytest.raises(UserError, match="no world model to look into; leave --imagine out"):
         play(blind, [course], tmp_path / "film.mp4", imagine=True)

@@ -8,7 +8,7 @@ import pytest
 
 from swap.errors import UserError
 from swap.robots.mjcf import build_spec
-from swap.view import Chase, Look, Renderer, View, scene_of
+from swap.view import ChaseCamera, PictureCfg, Renderer, View, scene_of
 
 VIEW = View(np.array([-1.6, -2.1, 1.3]), np.array([0.1, 0.0, 0.35]))
 
@@ -38,7 +38,7 @@ def oracle(world) -> tuple[mujoco.MjModel, mujoco.MjData, list[str]]:
 
 
 def test_every_pixel_shows_what_mujoco_hits(odd, device):
-    look = Look(width=72, height=42)
+    look = PictureCfg(width=72, height=42)
     render = Renderer(odd.robot, look, device)
     render(scene_of(odd.robot, odd.state, odd.boxes, 0), VIEW)
     model, data, names = oracle(odd)
@@ -64,7 +64,7 @@ def test_every_pixel_shows_what_mujoco_hits(odd, device):
 
 
 def test_the_mirrored_scene_gives_the_flipped_picture(world):
-    look = Look(width=160, height=90, left=(0.5, 0.5, 0.5), right=(0.5, 0.5, 0.5))
+    look = PictureCfg(width=160, height=90, left=(0.5, 0.5, 0.5), right=(0.5, 0.5, 0.5))
     flip = np.array([1.0, -1.0, 1.0])
     render = Renderer(world.robot, look, "cpu")
     picture = render(scene_of(world.robot, world.state, world.boxes, 0), VIEW)
@@ -89,7 +89,7 @@ def test_the_mirrored_scene_gives_the_flipped_picture(world):
 
 def test_shadows_fall_away_from_the_sun(world):
     """From straight above, the ground is darker on the side of the robot that is off the sun."""
-    look = Look(width=160, height=90, sun=(0.0, -1.0, 1.0))
+    look = PictureCfg(width=160, height=90, sun=(0.0, -1.0, 1.0))
     render = Renderer(world.robot, look, "cpu")
     scene = scene_of(world.robot, world.state, world.boxes, 0)
     scene = replace(scene, pos=scene.pos[:1], quat=scene.quat[:1], half=scene.half[:1])
@@ -104,7 +104,7 @@ def test_shadows_fall_away_from_the_sun(world):
 
 
 def test_left_and_right_legs_wear_their_colours(world):
-    look = Look(width=160, height=90, left=(1.0, 0.1, 0.1), right=(0.1, 0.1, 1.0))
+    look = PictureCfg(width=160, height=90, left=(1.0, 0.1, 0.1), right=(0.1, 0.1, 1.0))
     render = Renderer(world.robot, look, "cpu")
     scene = scene_of(world.robot, world.state, world.boxes, 0)
     front = View(np.array([2.6, 0.3, 0.9]), np.array([0.0, 0.0, 0.3]), fov_deg=30.0)
@@ -121,7 +121,7 @@ def test_left_and_right_legs_wear_their_colours(world):
 
 def test_edges_are_smooth(world):
     """Along the silhouette there are colours between the robot's and the sky's."""
-    render = Renderer(world.robot, Look(width=160, height=90), "cpu")
+    render = Renderer(world.robot, PictureCfg(width=160, height=90), "cpu")
     level = View(np.array([0.0, -4.0, 0.62]), np.array([0.0, 0.0, 0.62]), fov_deg=20.0)
     scene = scene_of(world.robot, world.state, world.boxes, 0)
     scene = replace(scene, pos=scene.pos[:1] - [0, 0, 9], quat=scene.quat[:1], half=scene.half[:1])
@@ -133,15 +133,17 @@ def test_edges_are_smooth(world):
 
 def test_mistakes_are_told_in_one_line(world):
     with pytest.raises(UserError, match="use 16 to 4096"):
-        Look(width=8)
+        PictureCfg(width=8)
     with pytest.raises(UserError, match="below the horizon"):
-        Look(sun=(0.0, 1.0, -0.1))
+        PictureCfg(sun=(0.0, 1.0, -0.1))
     with pytest.raises(UserError, match=r"use 0\.\.0"):
         scene_of(world.robot, world.state, world.boxes, 3)
 
 
 def test_the_picture_has_the_size_asked_for(world):
     scene = scene_of(world.robot, world.state, world.boxes, 0)
-    picture = Renderer(world.robot, Look(width=64, height=36), "cpu")(scene, Chase()(scene, 0.02))
+    picture = Renderer(world.robot, PictureCfg(width=64, height=36), "cpu")(
+        scene, ChaseCamera()(scene, 0.02)
+    )
     assert picture.shape == (36, 64, 3)
     assert picture.dtype == np.uint8

@@ -9,7 +9,7 @@ import pytest
 from PIL import Image
 
 from swap.errors import UserError
-from swap.view import Film, Look, Video, save_picture, strip
+from swap.view import Film, PictureCfg, Video, save_picture, strip
 from swap.view.demo import drop
 
 
@@ -141,14 +141,14 @@ def test_a_strip_shows_first_and_last(tmp_path):
 
 def test_the_dropped_robot_is_filmed(tmp_path):
     path = tmp_path / "drop.mp4"
-    frames = drop(path, steps=20, look=Look(width=160, height=90))
+    frames = drop(path, steps=20, look=PictureCfg(width=160, height=90))
     assert imageio_ffmpeg.count_frames_and_secs(str(path))[0] == len(frames) == 20
     assert np.abs(frames[0].astype(int) - frames[-1]).mean() > 1  # it moved
     assert frames[-1].std() > 20  # and there is something to see
 
 
 def test_a_film_takes_any_world_of_many(tmp_path, world):
-    with Film(world.robot, tmp_path / "a.gif", look=Look(width=64, height=36)) as film:
+    with Film(world.robot, tmp_path / "a.gif", look=PictureCfg(width=64, height=36)) as film:
         picture = film.frame(world.state, world.boxes, 0, caption="odd")
     assert picture.shape == (36, 64, 3)
     with (

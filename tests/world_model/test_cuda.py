@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from swap.nn.check import numerics
-from swap.policy import TwoRate
+from swap.policy import LatentState
 from toy_model import ACTION, PROP, build, mirrored, sequences
 
 pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA GPU")
@@ -59,7 +59,7 @@ def test_a_recorded_step_is_the_step():
 
 def test_a_recorded_tick_beside_eager_resets():
     n, model = 64, build(full=True).cuda()
-    rates = [TwoRate(model, n, "cuda") for _ in range(2)]
+    rates = [LatentState(model, n, "cuda") for _ in range(2)]
     g = torch.Generator().manual_seed(0)
     depth, prop = torch.zeros(n, 64, 64).cuda(), torch.zeros(n, 33).cuda()
     noise = torch.zeros(n, 1024).cuda()
@@ -82,7 +82,7 @@ def test_a_recorded_tick_beside_eager_resets():
         recorded.reset(fresh)
         if recorded.due:
             graph.replay()
-            recorded.ticked()
+            recorded.finish_tick()
         assert torch.allclose(called.h, recorded.h, atol=1e-3)
         action = torch.randn(n, 12, generator=g).cuda()
         for rate in rates:
@@ -93,7 +93,7 @@ def test_a_recorded_tick_beside_eager_resets():
 def test_a_tick_mirrors_bit_for_bit_in_tf32():
     n, model = 100, build(full=True).cuda()
     g = torch.Generator().manual_seed(0)
-    rates = [TwoRate(model, n, "cuda") for _ in range(2)]
+    rates = [LatentState(model, n, "cuda") for _ in range(2)]
     nobody = torch.zeros(n, dtype=torch.bool, device="cuda")
     with numerics("tf32", "cuda"):
         for _ in range(20):

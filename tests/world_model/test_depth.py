@@ -4,9 +4,9 @@ import pytest
 import torch
 
 from swap.errors import UserError
-from swap.world_model import DepthCode
+from swap.world_model import DepthCodec
 
-CODE = DepthCode()
+CODE = DepthCodec()
 
 
 def test_every_byte_survives():
@@ -51,4 +51,4 @@ def test_a_mirrored_image_has_the_mirrored_code():
 )
 def test_mistakes_are_named(wrong, message):
     with pytest.raises(UserError, match=message):
-        DepthCode(**wrong)
+        DepthCodec(**wrong)

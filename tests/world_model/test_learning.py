@@ -8,11 +8,11 @@ from functools import cache
 
 import torch
 
-from swap.world_model import DepthCode, Latent, Sequences
+from swap.world_model import DepthCodec, Latent, Sequences
 from toy_model import LAYOUTS, build, mirrored
 
 TICKS, SEEN, K = 12, 5, 3
-CODE = DepthCode()
+CODE = DepthCodec()
 SIZES = {
     "image": (16, 16),
     "k": K,
@@ -94,7 +94,7 @@ def test_reconstruction_and_kl_fall():
 def foretold(model, data):
     """7 ticks imagined from 5 seen, decoded."""
     with torch.no_grad():
-        seen = model.follow(data, None).latent
+        seen = model.observe(data, None).latent
         last = Latent(*(x[:, SEEN - 1] for x in seen))
         return model.decode(model.imagine(last, data.actions[:, SEEN:], None))
 

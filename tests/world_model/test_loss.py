@@ -15,7 +15,7 @@ def test_9_the_loss_counted_by_hand(equivariant):
     model = build(equivariant=equivariant, loss=cfg)
     batch, noise = sequences(model)
     loss, figures = model.loss(batch, noise)
-    followed = model.follow(batch, noise)
+    followed = model.observe(batch, noise)
     guess = model.decode(followed.latent)
     clean = batch.depth_clean / 255 - 0.5
 
@@ -117,8 +117,8 @@ def test_what_follows_a_hole_begins_anew():
     valid[:, 1] = False
     first = batch.first.clone()
     first[:, 2] = True
-    holed = model.follow(batch._replace(valid=valid), noise).latent
-    begun = model.follow(batch._replace(valid=valid, first=first), noise).latent
+    holed = model.observe(batch._replace(valid=valid), noise).latent
+    begun = model.observe(batch._replace(valid=valid, first=first), noise).latent
     for a, b in zip(holed, begun, strict=True):
         assert torch.equal(a[:, 2:], b[:, 2:])
 

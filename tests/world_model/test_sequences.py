@@ -20,7 +20,7 @@ def test_a_sequence_is_tick_after_tick(equivariant):
     batch, noise = sequences(model, 3, 7)
     batch = batch._replace(valid=torch.ones_like(batch.valid))
     assert batch.first[:, 1:].any()
-    followed = model.follow(batch, noise)
+    followed = model.observe(batch, noise)
     state = batch.context
     for t in range(7):
         depth = model.cfg.depth.from_bytes(batch.depth_noisy[:, t])
@@ -45,13 +45,13 @@ def test_first_inside_a_sequence_is_a_new_start():
     batch, noise = sequences(model, 3, 6, whole=True)
     first = batch.first.clone()
     first[:, 3] = True
-    whole = model.follow(batch._replace(first=first), noise).latent
+    whole = model.observe(batch._replace(first=first), noise).latent
     tail = [x if isinstance(x, Latent) else x[:, 3:] for x in batch._replace(first=first)]
     for context in (model.initial(3, "cpu"), latent(model, 3)):  # with first, none of it counts
         tail[-1] = context
-        anew = model.follow(type(batch)(*tail), noise[:, 3:]).latent
+        anew = model.observe(type(batch)(*tail), noise[:, 3:]).latent
         assert close(anew, (x[:, 3:] for x in whole))
-    through = model.follow(batch, noise).latent
+    through = model.observe(batch, noise).latent
     assert not close((x[:, 3:] for x in through), (x[:, 3:] for x in whole))
 
 
@@ -66,7 +66,7 @@ def test_a_first_tick_is_blind_to_what_was_nan_included():
 
 def test_without_noise_the_likeliest():
     model = build()
-    followed = model.follow(sequences(model)[0], None)
+    followed = model.observe(sequences(model)[0], None)
     z = followed.latent.z.unflatten(-1, (6, 5))
     assert torch.equal(z.argmax(-1), followed.posterior.unflatten(-1, (6, 5)).argmax(-1))
 

@@ -47,7 +47,7 @@ def run(args: Args) -> int:
     from swap.runs.memory import check_memory, check_room
     from swap.world_model.bench import bench
 
-    check_memory(max(args.worlds), device, sees=True)
+    check_memory(max(args.worlds), device, world_model=True)
     check_room(args.batch * args.ticks, MIB_A_TICK, device, "--batch times --ticks:")
     rows = bench(
         device,
@@ -58,6 +58,6 @@ def run(args: Args) -> int:
         graph=args.graph,
     )
     how = f"{torch.get_num_threads()} threads" if device == "cpu" else device
-    notes = ["share: equivariant over plain; both have the same widths."]
+    notes = ["of plain: equivariant over plain; both have the same widths."]
     show(Report(f"World model ({how}{', graph' if args.graph else ''})", rows, notes), args.json)
     return 0

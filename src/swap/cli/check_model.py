@@ -24,7 +24,7 @@ LIVED = (
 
 @dataclass(frozen=True)
 class Args:
-    """Mirror what a robot observes: its encoder, latent state, actor, critic and judge must mirror.
+    """Mirror what a robot observes: encoder, latent, actor, critic and discriminator must mirror.
 
     Then drive it in mirrored worlds. Exit code 1 if what claims to be equivariant is not.
     """
@@ -52,12 +52,12 @@ def run(args: Args) -> int:
     device = chosen(args.device)
     if args.steps < 2:
         raise UserError(f"--steps {args.steps} shows no motion; use 2 or more")
-    from swap.courses.families import find
+    from swap.courses.families import get_family
     from swap.evaluate.model_audit import LIMIT_M, ModelAudit
-    from swap.evaluate.trained import trained, untrained
+    from swap.evaluate.trained import load_trained, untrained
 
-    families = [find(name).name for name in args.family]
-    robot = trained(args.run) if args.run else untrained(args.preset)
+    families = [get_family(name).name for name in args.family]
+    robot = load_trained(args.run) if args.run else untrained(args.preset)
     audit = ModelAudit(robot, device, families)
     audit.drive(args.steps)
     fed: list[Row] = list(audit.parts())

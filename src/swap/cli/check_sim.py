@@ -42,14 +42,14 @@ def run(args: Args) -> int:
     writable(args.json)
     device = chosen(args.device)
     from swap.courses import FAMILIES
-    from swap.courses.families import find
+    from swap.courses.families import get_family
     from swap.evaluate import mirror_audit, parity_audit
     from swap.robots import from_user
-    from swap.sim.wake import can_run
+    from swap.sim.wake import warp_runs_on
 
-    families = [find(name).name for name in args.family] or list(FAMILIES)
+    families = [get_family(name).name for name in args.family] or list(FAMILIES)
     robot = from_user(args.robot)
-    if not can_run(device):
+    if not warp_runs_on(device):
         raise UserError(f"Warp cannot compile for '{device}' here; use --device cuda")
     mirrored: list[Row] = []
     for engine in ("cpu", "gpu") if args.engine == "both" else (args.engine,):

@@ -9,7 +9,7 @@ import numpy as np
 import tyro
 
 from swap.cli.show import Report, show, writable
-from swap.courses.families import FAMILIES, find, make
+from swap.courses.families import FAMILIES, get_family, make
 from swap.courses.gallery import gallery
 from swap.errors import UserError
 from swap.files import try_file
@@ -56,13 +56,13 @@ def run(args: Args) -> int:
 
 
 def row(name: str, seed: int) -> dict[str, str | int | float]:
-    family = find(name)
+    family = get_family(name)
     boxes = [make(name, d, np.random.default_rng(seed)).n for d in (0.0, 1.0)]
     return {
         "family": name,
         "from": family.size.low,
         "to": family.size.high,
-        "at most": family.largest,
+        "at most": family.max_size,
         "unit": family.size.unit,
         "boxes": max(boxes),
         "what it is": family.about,

@@ -69,17 +69,17 @@ def run(args: Args) -> int:
     from swap.evaluate.curves import by_speed
     from swap.evaluate.figures import drawable, success_figure, write
     from swap.evaluate.success import measure, points
-    from swap.evaluate.trained import trained
+    from swap.evaluate.trained import load_trained
 
     drawable(plot)
-    robot = trained(args.run)
+    robot = load_trained(args.run)
     families = args.family or tuple(name for name, _ in robot.cfg.env.families)
     for name in families:
         if name not in FAMILIES:
             raise unknown("course family", name, FAMILIES)
     if args.sizes and len(families) != 1:
         raise UserError("--sizes are of one family; name it with --family, e.g. --family box")
-    wanted = points(families, args.points, robot.cfg.env.hardest)
+    wanted = points(families, args.points, robot.cfg.env.max_difficulty)
     if args.sizes:
         wanted = [(families[0], difficulty_of(families[0], size)) for size in args.sizes]
     speeds = tuple(dict.fromkeys(args.speed))

@@ -41,11 +41,11 @@ def run(args: Args) -> int:
     writable(args.json)
     device = chosen(args.device)
     from swap.evaluate.gait import measure, references
-    from swap.evaluate.trained import trained
+    from swap.evaluate.trained import load_trained
     from swap.runs.memory import check_memory
 
-    robot = trained(args.run)
-    check_memory(args.robots, device, sees=robot.sees, option="--robots")
+    robot = load_trained(args.run)
+    check_memory(args.robots, device, world_model=robot.has_world_model, option="--robots")
     several = measure(
         robot,
         args.speeds,

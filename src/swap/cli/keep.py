@@ -16,7 +16,7 @@ class Args:
     """Write the newest networks of a run as NAME.safetensors, with its card NAME.json beside it.
 
     All that it takes to act, the policy and its world model, and what a new run can begin with
-    (swap train --from): the judge of style and the curriculum. Not the worlds and the replay, with
+    (swap train --from): the discriminator and the curriculum. Not the worlds and the replay, with
     which alone a run goes on as if it had never stopped (swap train --resume).
     """
 

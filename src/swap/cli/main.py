@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 import swap
 from swap import signals
 from swap.errors import UserError, unknown
-from swap.streams import lasting, prepare_streams
+from swap.streams import prepare_streams, resilient
 
 T = TypeVar("T")
 
@@ -51,19 +51,21 @@ COMMANDS = {
 def main() -> None:
     """The entry point: exit code 0 done, 1 a check or a run failed, 2 bad input; 130, 143 and 129
     after SIGINT, SIGTERM and SIGHUP."""
-    signals.listen(signals.leave)
+    signals.handle_stop_signals(signals.exit_now)
     wait_patiently()
     prepare_streams()
-    unwinding = signals.Unwinding()
+    unwinding = signals.RaiseOnSignal()
     try:
         work = prepare(sys.argv[1:])
-        signals.listen(unwinding)
+        signals.handle_stop_signals(unwinding)
         code = work()
         sys.stdout.flush()
     except BaseException as error:
         code = ended_by(error, unwinding.signal)
-    signals.listen(signal.SIG_DFL)  # what there was to lose is safe; now a signal just ends it
-    lasting(sys.stdout).flush()
+    signals.handle_stop_signals(
+        signal.SIG_DFL
+    )  # what there was to lose is safe; now a signal just ends it
+    resilient(sys.stdout).flush()
     sys.exit(code)
 
 
@@ -113,7 +115,7 @@ def prepare(argv: list[str]) -> Callable[[], int]:
         return lambda: shown(overview())
     if argv[0] == "--version":
         return lambda: shown(f"swap {swap.__version__}")
-    name, options = find(argv)
+    name, options = match_command(argv)
     module = importlib.import_module(f"swap.cli.{name.replace(' ', '_')}")
     if hasattr(module, "parse"):  # options that depend on one another
         args = module.parse(options)
@@ -135,7 +137,7 @@ def overview() -> str:
     )
 
 
-def find(argv: list[str]) -> tuple[str, list[str]]:
+def match_command(argv: list[str]) -> tuple[str, list[str]]:
     """The command's name, one word or two, and what follows it."""
     for words in (2, 1):
         name = " ".join(argv[:words])

@@ -8,8 +8,8 @@ import numpy as np
 
 from swap.cli.show import Report, Row, show, writable
 from swap.errors import UserError
-from swap.motions import NAMES, Clip, Command, clips, find, replay
-from swap.motions.effort import speed_share, torque_share
+from swap.motions import GAIT_NAMES, Clip, Command, clips, get_gait, replay
+from swap.motions.effort import speed_fraction, torque_fraction
 from swap.motions.library import SLOWEST, fitted
 from swap.motions.pace import scaled
 from swap.robots import Robot, from_user
@@ -63,7 +63,7 @@ def run(args: Args) -> int:
 def table(robot: Robot, every: Sequence[Clip]) -> list[Row]:
     """One row a gait."""
     rows: list[Row] = []
-    for name in NAMES:
+    for name in GAIT_NAMES:
         mine = [clip for clip in every if clip.gait == name]
         if mine:
             rows.append(
@@ -73,10 +73,10 @@ def table(robot: Robot, every: Sequence[Clip]) -> list[Row]:
                     "forward m/s": spread([clip.command.forward_mps for clip in mine]),
                     "left m/s": spread([clip.command.left_mps for clip in mine]),
                     "turn rad/s": spread([clip.command.turn_rps for clip in mine]),
-                    "cycles/s": spread([clip.pace.frequency_hz for clip in mine]),
-                    "duty factor": spread([clip.pace.duty for clip in mine]),
-                    "speed share": max(speed_share(robot, clip) for clip in mine),
-                    "torque share": max(torque_share(robot, clip) for clip in mine),
+                    "cycles/s": spread([clip.timing.frequency_hz for clip in mine]),
+                    "duty factor": spread([clip.timing.duty for clip in mine]),
+                    "speed fraction": max(speed_fraction(robot, clip) for clip in mine),
+                    "torque fraction": max(torque_fraction(robot, clip) for clip in mine),
                 }
             )
     return rows
@@ -100,7 +100,7 @@ def played(robot: Robot, every: Sequence[Clip]) -> list[Row]:
 
 
 def chosen(robot: Robot, name: str, args: Args) -> Clip:
-    gait = find(name)
+    gait = get_gait(name)
     if gait.stands and (args.speed or args.turn):
         raise UserError(f"{name} goes nowhere; leave --speed and --turn at zero")
     middle = scaled(robot, Command(gait.forward_mps[len(gait.forward_mps) // 2])).forward_mps

@@ -58,9 +58,9 @@ def run(args: Args) -> int:
     import numpy as np
 
     from swap.courses import difficulty_of, make
-    from swap.evaluate.trained import trained
+    from swap.evaluate.trained import load_trained
     from swap.view.play import play, titled
-    from swap.view.render import Look
+    from swap.view.render import PictureCfg
 
     if not args.family or len(args.size) not in (0, len(args.family)):
         raise UserError(
@@ -79,7 +79,7 @@ def run(args: Args) -> int:
     if args.mirror:
         courses = [course.mirror() for course in courses]
     ends = play(
-        trained(args.run),
+        load_trained(args.run),
         courses,
         args.out,
         speed_mps=args.speed,
@@ -87,7 +87,7 @@ def run(args: Args) -> int:
         seed=args.seed,
         still=args.still,
         imagine=args.imagine,
-        look=Look(width=args.width, height=2 * round(args.width * 9 / 32)),
+        look=PictureCfg(width=args.width, height=2 * round(args.width * 9 / 32)),
         fps=args.fps,
     )
     for course, (end, time_s) in zip(courses, ends, strict=True):

@@ -45,7 +45,7 @@ class ProgressLine:
 
 def line(progress: Progress, gone_s: float) -> str:
     """`640 of 2,000 trials | 1:12 | 35% | 2:13 left`."""
-    share = progress.share
+    share = progress.fraction
     parts = [f"{progress.ended:,} of {progress.trials:,} trials", clock(gone_s), f"{share:.0%}"]
     if share > 0:
         parts.append(f"{clock(gone_s * (1 - share) / share)} left")

@@ -43,9 +43,9 @@ def run(args: Args) -> int:
     device = chosen(args.device)
     from swap.cli.progress import ProgressLine
     from swap.evaluate.record import PUBLISHED, record_table, search_all
-    from swap.evaluate.trained import trained
+    from swap.evaluate.trained import load_trained
 
-    robot = trained(args.run)
+    robot = load_trained(args.run)
     with ProgressLine() as told:
         searches, probes = search_all(
             robot,
@@ -102,7 +102,7 @@ def spoken(row: Row) -> dict[str, Any]:
     """A row of the record table as the screen has it."""
     return {
         "family": row["family"],
-        "wanted share": f"{row['share']:.0%}",
+        "wanted share": f"{row['fraction']:.0%}",
         "size m": size(row["size"], row["at_least"]),
         "interval": interval(*row["interval"]),
         "over body length": row["over_body_length"],
@@ -128,7 +128,7 @@ def interval(low: float | None, high: float | None) -> str:
 def ours(name: str, rows: Sequence[Row]) -> list[dict[str, Any]]:
     """A row a share, gap and box side by side."""
     found = {
-        (row["share"], row["family"]): size(row["size"], row["at_least"], 100, 0) for row in rows
+        (row["fraction"], row["family"]): size(row["size"], row["at_least"], 100, 0) for row in rows
     }
     return [
         {

@@ -12,7 +12,7 @@ from rich.table import Table
 
 import swap
 from swap.errors import UserError
-from swap.files import try_file, whole
+from swap.files import atomic_write, try_file
 
 Row = Mapping[str, Any]
 
@@ -61,7 +61,7 @@ def save(report: Report, json_file: Path | None) -> None:
     """Only into the file, if there is one: for figures that the screen shows in fewer digits."""
     if json_file is not None:
         text = json.dumps(as_json(report), indent=2, ensure_ascii=False) + "\n"
-        with whole(json_file) as file:
+        with atomic_write(json_file) as file:
             file.write_bytes(text.encode("utf-8", "backslashreplace"))
 
 

@@ -23,13 +23,13 @@ from swap.runs.memory import check_memory
 from swap.runs.migrations import as_stored
 from swap.runs.models import SavedModel, read_model
 from swap.runs.parkour import ParkourCfg
-from swap.runs.presets import find, listed
-from swap.runs.reading import measured
+from swap.runs.presets import get_preset, listed
+from swap.runs.reading import is_nonnegative
 from swap.runs.robots import tell_robot, with_robot
 from swap.runs.start import config_from, start_from
 from swap.signals import exit_code
-from swap.streams import lasting_output
-from swap.team import LostError, Team, joined, launched, own
+from swap.streams import resilient_output
+from swap.team import PeerLostError, ProcessGroup, init_process_group, local_device, torchrun_group
 
 N = TypeVar("N", int, float)
 
@@ -82,7 +82,7 @@ def one_voice() -> Iterator[None]:
     try:
         yield
     except UserError:
-        if launched().rank:
+        if torchrun_group().rank:
             time.sleep(PAUSE_S)
         raise
 
@@ -107,7 +107,7 @@ def parse(options: list[str]) -> Plan:
         if model:
             name, default = config_from(model, name)
         else:
-            default = find(name) if name else TrainCfg()
+            default = get_preset(name) if name else TrainCfg()
         if any(given(options, goal) is not None for goal in ("--iterations", "--steps")):
             default = aimless(default)  # a goal that is given takes the place of the preset's
     about = f"{Args.__doc__} On several GPUs: torchrun --nproc-per-node 4 -m swap train ..."
@@ -116,7 +116,7 @@ def parse(options: list[str]) -> Plan:
     args = parse_options(Args, "swap train", options, default=start, description=about)
     if name is None:
         raise UserError(f"swap train needs --preset NAME; known: {', '.join(listed()) or 'none'}")
-    device = own(chosen(args.device))
+    device = local_device(chosen(args.device))
     cfg = with_robot(args.cfg, robot, say)
     if checkpoint or model:
         tell_robot(default, cfg, say)
@@ -156,40 +156,40 @@ def aimless(cfg: TrainCfg) -> TrainCfg:
 @one_voice()
 def run(plan: Plan) -> int:
     try:
-        with lasting_output(), joined(plan.device) as team:
-            return work(plan, team)
-    except LostError as error:
+        with resilient_output(), init_process_group(plan.device) as processes:
+            return work(plan, processes)
+    except PeerLostError as error:
         print(f"swap: {error}; that one has said why, or was killed", file=sys.stderr)
         return 1
 
 
-def work(plan: Plan, team: Team) -> int:
-    seed_everything(plan.cfg.seed + team.rank)
-    memory = memory_of(plan.cfg, plan.device, team)
+def work(plan: Plan, processes: ProcessGroup) -> int:
+    seed_everything(plan.cfg.seed + processes.rank)
+    memory = memory_of(plan.cfg, plan.device, processes)
     at = f"from iteration {plan.resume.iteration}, " if plan.resume else ""
     if plan.model:
         at = f"from {plan.origin} (iteration {plan.model.iteration}), "
-    place = plan.device if team.alone else f"{plan.device} and {team.size - 1} more"
+    place = plan.device if processes.alone else f"{plan.device} and {processes.size - 1} more"
     say(f"{plan.preset} on {place}: {at}seed {plan.cfg.seed}, into {plan.folder}")
     if memory:
         say(memory)
-    trainee = plan.cfg.build(plan.device, team)
-    if plan.model and (anew := start_from(plan.model, trainee, plan.cfg)):
+    trainable = plan.cfg.build(plan.device, processes)
+    if plan.model and (anew := start_from(plan.model, trainable, plan.cfg)):
         say(f"not kept in {plan.origin}, begins anew: {', '.join(anew)}")
     record = {"from": plan.origin} if plan.origin else {}
     outcome = train(
-        trainee,
+        trainable,
         plan.folder,
         plan.cfg.run,
         config={**as_stored(plan.preset, plan.cfg), **record},
         resume=plan.resume,
         started_s=plan.started_s,
-        team=team,
+        processes=processes,
     )
     code = 0 if outcome.signal is None else exit_code(outcome.signal)
-    if team.rank:
+    if processes.rank:
         return code
-    start = "" if team.alone else f"torchrun --nproc-per-node {team.size} -m "
+    start = "" if processes.alone else f"torchrun --nproc-per-node {processes.size} -m "
     again = start + f"swap train --resume {plan.folder}"
     if outcome.fault:
         print(f"swap: {outcome.fault}", file=sys.stderr)
@@ -209,17 +209,17 @@ def work(plan: Plan, team: Team) -> int:
     return code
 
 
-def memory_of(cfg: TrainCfg, device: str, team: Team) -> str:
+def memory_of(cfg: TrainCfg, device: str, processes: ProcessGroup) -> str:
     """Each GPU has its own, but all processes share that of the machine. Nothing of a toy's."""
     if not isinstance(cfg, ParkourCfg):
         return ""
-    share = team.size if device.startswith("cuda") else 1
-    return check_memory(cfg.worlds // share, device, sees=cfg.learning.model is not None)
+    share = processes.size if device.startswith("cuda") else 1
+    return check_memory(cfg.worlds // share, device, world_model=cfg.learning.model is not None)
 
 
 def say(line: str) -> None:
     """Once, however many processes there are."""
-    if not launched().rank:
+    if not torchrun_group().rank:
         print(line, flush=True)
 
 
@@ -233,12 +233,12 @@ def remembered(checkpoint: Checkpoint, preset: str | None) -> tuple[str, TrainCf
     spent = checkpoint.numbers.get("run")
     if not isinstance(name, str) or not isinstance(spent, dict) or not known(spent):
         raise UserError(f"'{checkpoint.path}' does not say what was trained, and for how long")
-    return name, from_json(type(find(name)), checkpoint.config["cfg"])
+    return name, from_json(type(get_preset(name)), checkpoint.config["cfg"])
 
 
 def known(spent: dict[str, Any]) -> bool:
     """How long a run took so far; those of before did not count their steps."""
-    return measured(spent.get("elapsed_s")) and measured(spent.get("steps", 0))
+    return is_nonnegative(spent.get("elapsed_s")) and is_nonnegative(spent.get("steps", 0))
 
 
 def extended(cfg: TrainCfg, stored: TrainCfg, checkpoint: Checkpoint) -> TrainCfg:

@@ -1,7 +1,7 @@
 """Terrain as boxes: one function per obstacle, difficulties from 0 up, and its mirror image."""
 
 from swap.courses.course import SLOTS, Boxes, Course, stack
-from swap.courses.families import FAMILIES, Family, difficulty_of, make, register, size_of
+from swap.courses.families import FAMILIES, CourseFamily, difficulty_of, make, register, size_of
 from swap.courses.run_up import run_up
 from swap.courses.success import HOLD_S, Goals, fallen, goals, held, reached
 
@@ -11,7 +11,7 @@ __all__ = [
     "SLOTS",
     "Boxes",
     "Course",
-    "Family",
+    "CourseFamily",
     "Goals",
     "difficulty_of",
     "fallen",

@@ -18,11 +18,11 @@ OVERLAP_M = 0.5
 """Boxes meet by running into each other, never edge to edge: a seam must not catch a foot."""
 THICK_M = 0.5
 
-Span2 = tuple[float, float]
+Interval = tuple[float, float]
 
 
 @dataclass(frozen=True)
-class Span:
+class SizeRange:
     """A range of sizes, low at difficulty 0 and high at difficulty 1, linear between and beyond."""
 
     low: float
@@ -32,7 +32,7 @@ class Span:
     def at(self, difficulty: float) -> float:
         return self.low * (1.0 - difficulty) + self.high * difficulty
 
-    def share(self, size: float) -> float:
+    def fraction(self, size: float) -> float:
         """The inverse of `at`; 0 where there is only one size."""
         return (size - self.low) / (self.high - self.low) if self.low < self.high else 0.0
 
@@ -46,7 +46,7 @@ class Block(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Sketch:
+class Obstacle:
     """What an obstacle's function returns: boxes, and where success lies (see `Course`)."""
 
     blocks: Sequence[Block]
@@ -73,23 +73,23 @@ class Plane:
         return np.column_stack([xy, z])
 
 
-def slab(x: Span2, y: Span2, z: Span2) -> Block:
+def slab(x: Interval, y: Interval, z: Interval) -> Block:
     """An upright box between two x, two y and two z."""
     low, high = np.array([x[0], y[0], z[0]]), np.array([x[1], y[1], z[1]])
     return Block((low + high) / 2, np.array([1.0, 0.0, 0.0, 0.0]), (high - low) / 2)
 
 
-def ground(x: Span2, half_width: float, z: float = 0.0) -> Block:
+def ground(x: Interval, half_width: float, z: float = 0.0) -> Block:
     return slab(x, (-half_width, half_width), (z - THICK_M, z))
 
 
-def pit(x: Span2, half_width: float) -> Block:
+def pit(x: Interval, half_width: float) -> Block:
     """The floor of a pit, a little larger than what stands over it."""
     return ground((x[0] - MARGIN_M, x[1] + MARGIN_M), half_width + 2 * MARGIN_M, PIT_Z)
 
 
 def plate(
-    plane: Plane, over: Sequence[Span2], edge: Span2 = (1.0, 0.0), thick: float = THICK_M
+    plane: Plane, over: Sequence[Interval], edge: Interval = (1.0, 0.0), thick: float = THICK_M
 ) -> Block:
     """The smallest box with its top in `plane`, one side along `edge`, that covers plan points.
 
@@ -107,7 +107,7 @@ def plate(
     return Block(axes @ ((low + high) / 2), quat_of(axes), (high - low) / 2)
 
 
-def tilted(x: Span2, half_width: float, top: float, slope_y: float, thick: float) -> Block:
+def tilted(x: Interval, half_width: float, top: float, slope_y: float, thick: float) -> Block:
     """A slab whose top is `top` on the midline and rises to the left; its ends stay upright."""
     corners = [(a, b) for a in x for b in (-half_width, half_width)]
     return plate(Plane(top, 0.0, slope_y), corners, thick=thick)

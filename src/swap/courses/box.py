@@ -9,24 +9,24 @@ from swap.courses.blocks import (
     OVERLAP_M,
     RUN_UP_M,
     THICK_M,
-    Sketch,
-    Span,
+    Obstacle,
+    SizeRange,
     ground,
     slab,
 )
 
-HEIGHT_M = Span(0.05, 1.9, "m")
+HEIGHT_M = SizeRange(0.05, 1.9, "m")
 LIMIT_M = 2.2
 """From 3.5 m away the camera still sees the upper edge of such a wall."""
 LANE_M = 2.0
 
 
-def box(difficulty: float, rng: np.random.Generator) -> Sketch:
+def box(difficulty: float, rng: np.random.Generator) -> Obstacle:
     height = HEIGHT_M.at(difficulty)
     face = rng.uniform(*RUN_UP_M)
     end = face + rng.uniform(*LANDING_M)
     side = LANE_M + MARGIN_M
-    return Sketch(
+    return Obstacle(
         [
             ground((-BEHIND_M, face + OVERLAP_M), side),
             slab((face, end), (-side, side), (-THICK_M, height)),

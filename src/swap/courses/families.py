@@ -6,22 +6,22 @@ from dataclasses import dataclass
 import numpy as np
 
 from swap.courses import box, flat, gap, rocks, slope, stairs, stones, tilted
-from swap.courses.blocks import Sketch, Span
+from swap.courses.blocks import Obstacle, SizeRange
 from swap.courses.course import Course
 from swap.errors import UserError, unknown
 
 
 @dataclass(frozen=True)
-class Family:
+class CourseFamily:
     """One kind of obstacle."""
 
     name: str
-    size: Span
+    size: SizeRange
     """What difficulty 0 and 1 mean, in the obstacle's own unit."""
     about: str
     origin: str
     """Where it comes from: paper, WMP, ours."""
-    build: Callable[[float, np.random.Generator], Sketch]
+    build: Callable[[float, np.random.Generator], Obstacle]
     limit: float | None = None
     """The largest size that can be built, beyond the range; None: the range is all there is."""
 
@@ -33,29 +33,29 @@ class Family:
             )
 
     @property
-    def largest(self) -> float:
+    def max_size(self) -> float:
         """The largest size that can be built."""
         return self.size.high if self.limit is None else self.limit
 
     @property
-    def hardest(self) -> float:
+    def max_difficulty(self) -> float:
         """The difficulty of the largest size; 1 where nothing lies beyond the range."""
-        return 1.0 if self.limit is None else self.size.share(self.limit)
+        return 1.0 if self.limit is None else self.size.fraction(self.limit)
 
 
-FAMILIES: dict[str, Family] = {}
+FAMILIES: dict[str, CourseFamily] = {}
 
 
-def register(family: Family) -> None:
+def register(family: CourseFamily) -> None:
     if family.name in FAMILIES:
         raise UserError(f"course family '{family.name}' exists already; choose another name")
     FAMILIES[family.name] = family
 
 
 for _family in (
-    Family("flat", flat.NOTHING_M, "level ground", "WMP", flat.flat),
-    Family("box", box.HEIGHT_M, "a box to climb; stay on top", "paper", box.box, box.LIMIT_M),
-    Family(
+    CourseFamily("flat", flat.NOTHING_M, "level ground", "WMP", flat.flat),
+    CourseFamily("box", box.HEIGHT_M, "a box to climb; stay on top", "paper", box.box, box.LIMIT_M),
+    CourseFamily(
         "gap",
         gap.WIDTH_M,
         "a gap to leap, a pit on all sides",
@@ -63,37 +63,37 @@ for _family in (
         gap.gap,
         gap.LIMIT_M,
     ),
-    Family("stairs", stairs.STEP_M, "a flight up and a flight down", "paper", stairs.stairs),
-    Family(
+    CourseFamily("stairs", stairs.STEP_M, "a flight up and a flight down", "paper", stairs.stairs),
+    CourseFamily(
         "lateral_slope",
         slope.ANGLE_DEG,
         "a plane that falls to the right, to walk along",
         "paper",
         slope.lateral_slope,
     ),
-    Family("rocks", rocks.HEIGHT_M, "a field of leaning rocks", "paper", rocks.rocks),
-    Family(
+    CourseFamily("rocks", rocks.HEIGHT_M, "a field of leaning rocks", "paper", rocks.rocks),
+    CourseFamily(
         "tilted_box",
         tilted.HEIGHT_M,
         "a box whose top is high on the left, by 5-20 deg",
         "paper",
         tilted.tilted_box,
     ),
-    Family(
+    CourseFamily(
         "tilted_stairs",
         tilted.STEP_M,
         "stairs with treads high on the left, by 5-20 deg",
         "paper",
         tilted.tilted_stairs,
     ),
-    Family(
+    CourseFamily(
         "tilted_gap",
         tilted.WIDTH_M,
         "a gap between banks high on the left, by 5-20 deg",
         "paper",
         tilted.tilted_gap,
     ),
-    Family(
+    CourseFamily(
         "stepping_stones",
         stones.CLEAR_M,
         "two rows of stones over a pit, that far apart",
@@ -104,7 +104,7 @@ for _family in (
     register(_family)
 
 
-def find(name: str) -> Family:
+def get_family(name: str) -> CourseFamily:
     if name not in FAMILIES:
         raise unknown("course family", name, FAMILIES)
     return FAMILIES[name]
@@ -112,7 +112,7 @@ def find(name: str) -> Family:
 
 def make(family: str, difficulty: float, rng: np.random.Generator) -> Course:
     """One course. The rng varies run-up, landing, rocks and the like, never the size."""
-    found = find(family)
+    found = get_family(family)
     size = size_of(family, difficulty)
     sketch = found.build(difficulty, rng)
     return Course(
@@ -133,12 +133,12 @@ def make(family: str, difficulty: float, rng: np.random.Generator) -> Course:
 
 def size_of(family: str, difficulty: float) -> float:
     """Difficulty -> the obstacle's size in its own unit; 0 to 1 is the family's range."""
-    found = find(family)
+    found = get_family(family)
     span = found.size
-    if not 0.0 <= difficulty <= found.hardest:  # also refuses NaN
-        end = f"; {found.hardest:.4g} is {found.limit:g} {span.unit}" if found.limit else ""
+    if not 0.0 <= difficulty <= found.max_difficulty:  # also refuses NaN
+        end = f"; {found.max_difficulty:.4g} is {found.limit:g} {span.unit}" if found.limit else ""
         raise UserError(
-            f"difficulty {difficulty:g} of '{family}' is outside [0, {found.hardest:.4g}]; "
+            f"difficulty {difficulty:g} of '{family}' is outside [0, {found.max_difficulty:.4g}]; "
             f"0 is {span.low:g} {span.unit}, 1 is {span.high:g} {span.unit}{end}"
         )
     return span.at(difficulty)
@@ -146,11 +146,11 @@ def size_of(family: str, difficulty: float) -> float:
 
 def difficulty_of(family: str, size: float) -> float:
     """The inverse of `size_of`: people speak in metres and degrees."""
-    found = find(family)
+    found = get_family(family)
     span = found.size
-    if not span.low <= size <= found.largest:
+    if not span.low <= size <= found.max_size:
         raise UserError(
-            f"'{family}' comes in {span.low:g} to {found.largest:g} {span.unit}, not {size:g}; "
+            f"'{family}' comes in {span.low:g} to {found.max_size:g} {span.unit}, not {size:g}; "
             f"choose a size in that range"
         )
-    return min(found.hardest, span.share(size))
+    return min(found.max_difficulty, span.fraction(size))

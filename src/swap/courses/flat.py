@@ -2,12 +2,12 @@
 
 import numpy as np
 
-from swap.courses.blocks import Sketch, Span, ground
+from swap.courses.blocks import Obstacle, SizeRange, ground
 
-NOTHING_M = Span(0.0, 0.0, "m")
+NOTHING_M = SizeRange(0.0, 0.0, "m")
 REACH_M = 40.0
 LANE_M = 10.0
 
 
-def flat(difficulty: float, rng: np.random.Generator) -> Sketch:
-    return Sketch([ground((-REACH_M, REACH_M), REACH_M)], goal_x=4.0, lane=LANE_M)
+def flat(difficulty: float, rng: np.random.Generator) -> Obstacle:
+    return Obstacle([ground((-REACH_M, REACH_M), REACH_M)], goal_x=4.0, lane=LANE_M)

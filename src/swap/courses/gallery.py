@@ -8,11 +8,11 @@ from pathlib import Path
 import numpy as np
 from PIL import Image
 
-from swap.courses.blocks import Span
+from swap.courses.blocks import SizeRange
 from swap.courses.course import Course
-from swap.courses.families import Family, find, make
+from swap.courses.families import CourseFamily, get_family, make
 from swap.courses.picture import frame, picture
-from swap.files import whole
+from swap.files import atomic_write
 
 DIFFICULTIES = (0.0, 1 / 3, 2 / 3, 1.0)
 SEAM = 6
@@ -29,9 +29,9 @@ class Shot:
 
 def gallery(
     out: Path, names: Sequence[str], seed: int, width: int, height: int
-) -> Iterator[tuple[Family, list[Shot]]]:
+) -> Iterator[tuple[CourseFamily, list[Shot]]]:
     """Writes the pictures, yields each family when it is done; last of all the index page."""
-    families = [find(name) for name in names]
+    families = [get_family(name) for name in names]
     done = []
     for family in families:
         # One seed for a family's row: only the difficulty changes along it.
@@ -44,21 +44,21 @@ def gallery(
             mirrored = picture(course.mirror(), camera.mirror(), width, height, sun_side=-1)
             seam = np.full((height, SEAM, 3), 255, np.uint8)
             shot = Shot(course, f"{family.name}-{round(100 * course.difficulty):03d}.png")
-            with whole(out / shot.file) as file:
+            with atomic_write(out / shot.file) as file:
                 Image.fromarray(np.hstack([plain, seam, mirrored])).save(file, optimize=True)
             shots.append(shot)
         done.append((family, shots))
         yield family, shots
-    with whole(out / "index.html") as file:
+    with atomic_write(out / "index.html") as file:
         file.write_text(page(done, seed), encoding="utf-8")
 
 
-def sized(span: Span, size: float) -> str:
+def sized(span: SizeRange, size: float) -> str:
     """`0.73 m`, `42 deg`."""
     return f"{size:.2f} {span.unit}" if span.unit == "m" else f"{size:.0f} {span.unit}"
 
 
-def page(rows: Sequence[tuple[Family, Sequence[Shot]]], seed: int) -> str:
+def page(rows: Sequence[tuple[CourseFamily, Sequence[Shot]]], seed: int) -> str:
     links = "".join(f'<a href="#{f.name}">{title(f.name)}</a>' for f, _ in rows)
     body = "".join(section(family, shots) for family, shots in rows)
     return f"""<!doctype html>
@@ -84,7 +84,7 @@ the ground. Seed {seed}.</p>
 """
 
 
-def section(family: Family, shots: Sequence[Shot]) -> str:
+def section(family: CourseFamily, shots: Sequence[Shot]) -> str:
     span = family.size
     sizes = f"{span.low:g} to {span.high:g} {span.unit}" if span.low < span.high else "One size"
     about = html.escape(family.about.capitalize())
@@ -98,7 +98,7 @@ def section(family: Family, shots: Sequence[Shot]) -> str:
 """
 
 
-def figure(family: Family, shot: Shot) -> str:
+def figure(family: CourseFamily, shot: Shot) -> str:
     course = shot.course
     size = (
         "" if family.size.low == family.size.high else f"<b>{sized(family.size, course.size)}</b>"

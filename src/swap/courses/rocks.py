@@ -7,13 +7,13 @@ from swap.courses.blocks import (
     LANDING_M,
     RUN_UP_M,
     Block,
-    Sketch,
-    Span,
+    Obstacle,
+    SizeRange,
     ground,
     matrix_of,
 )
 
-HEIGHT_M = Span(0.05, 0.25, "m")
+HEIGHT_M = SizeRange(0.05, 0.25, "m")
 LANE_M = 1.2
 ROWS = 6
 PITCH_X_M, PITCH_Y_M = 0.55, 0.75
@@ -29,7 +29,7 @@ LEAN = 0.2
 """A rock leans so far that its rim is up to this share of its height off the level."""
 
 
-def rocks(difficulty: float, rng: np.random.Generator) -> Sketch:
+def rocks(difficulty: float, rng: np.random.Generator) -> Obstacle:
     tallest = HEIGHT_M.at(difficulty)
     start = rng.uniform(*RUN_UP_M)
     # Rows of four and of three in turn: every line along the lane meets a rock in each pair.
@@ -42,7 +42,7 @@ def rocks(difficulty: float, rng: np.random.Generator) -> Sketch:
     heights[rng.integers(len(places))] = tallest
     field = [rock(x, y, height, rng) for (x, y), height in zip(places, heights, strict=True)]
     end = max(float(it.pos[0] + it.half @ np.abs(matrix_of(it.quat)[0])) for it in field)
-    return Sketch(
+    return Obstacle(
         [ground((-BEHIND_M, end + rng.uniform(*LANDING_M)), 2 * PITCH_Y_M), *field],
         goal_x=end,
         lane=LANE_M,

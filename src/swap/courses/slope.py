@@ -8,14 +8,14 @@ from swap.courses.blocks import (
     BEHIND_M,
     LANDING_M,
     THICK_M,
-    Sketch,
-    Span,
+    Obstacle,
+    SizeRange,
     ground,
     tilted,
 )
 from swap.courses.twist import twist
 
-ANGLE_DEG = Span(5.0, 60.0, "deg")
+ANGLE_DEG = SizeRange(5.0, 60.0, "deg")
 RUN_UP_M = (2.5, 3.5)
 """To the middle of the blend."""
 LENGTH_M = (4.2, 4.8)
@@ -30,14 +30,14 @@ MOST = 1.9
 """But no more than this: MuJoCo's contacts get softer with friction, and feet would sink in."""
 
 
-def lateral_slope(difficulty: float, rng: np.random.Generator) -> Sketch:
+def lateral_slope(difficulty: float, rng: np.random.Generator) -> Obstacle:
     slope_y = tan(radians(ANGLE_DEG.at(difficulty)))
     middle_z = LANE_M * slope_y  # the lane's low side is at 0: whoever is below it has slid off
     reach = SPREAD * SIDE_M
     into = rng.uniform(*RUN_UP_M)
     out = into + rng.uniform(*LENGTH_M)
     level = out + reach / 2  # level over the inner half of the lane
-    return Sketch(
+    return Obstacle(
         [
             ground((-BEHIND_M, into - reach), SIDE_M, middle_z),
             *twist(into, SIDE_M, middle_z, slope_y, SPREAD),

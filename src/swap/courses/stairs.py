@@ -8,26 +8,26 @@ from swap.courses.blocks import (
     MARGIN_M,
     RUN_UP_M,
     THICK_M,
-    Sketch,
-    Span,
-    Span2,
+    Interval,
+    Obstacle,
+    SizeRange,
     ground,
     slab,
 )
 
-STEP_M = Span(0.05, 0.23, "m")
+STEP_M = SizeRange(0.05, 0.23, "m")
 STEPS = (4, 6)
 TREAD_M = (0.30, 0.34)
 PLATFORM_M = (1.0, 1.5)
 LANE_M = 2.0
 
 
-def stairs(difficulty: float, rng: np.random.Generator) -> Sketch:
+def stairs(difficulty: float, rng: np.random.Generator) -> Obstacle:
     step = STEP_M.at(difficulty)
     layers = flight(rng.uniform(*RUN_UP_M), rng)
     foot = layers[0][1]
     side = LANE_M + MARGIN_M
-    return Sketch(
+    return Obstacle(
         [
             ground((-BEHIND_M, foot + rng.uniform(*LANDING_M)), side),
             *(
@@ -40,7 +40,7 @@ def stairs(difficulty: float, rng: np.random.Generator) -> Sketch:
     )
 
 
-def flight(start: float, rng: np.random.Generator) -> list[Span2]:
+def flight(start: float, rng: np.random.Generator) -> list[Interval]:
     """Layers of a stepped pyramid, lowest first: each is one tread on the way up and down."""
     steps = int(rng.integers(STEPS[0], STEPS[1] + 1))
     tread = rng.uniform(*TREAD_M)

@@ -8,13 +8,13 @@ from swap.courses.blocks import (
     PIT_Z,
     RUN_UP_M,
     THICK_M,
-    Sketch,
-    Span,
+    Obstacle,
+    SizeRange,
     pit,
     slab,
 )
 
-CLEAR_M = Span(0.1, 0.5, "m")
+CLEAR_M = SizeRange(0.1, 0.5, "m")
 FIELD_M = 3.0
 STONE_M = (0.30, 0.40)
 STONE_HALF_WIDTH_M = 0.2
@@ -23,7 +23,7 @@ JITTER_Y_M = 0.05
 LANE_M = 1.0
 
 
-def stones(difficulty: float, rng: np.random.Generator) -> Sketch:
+def stones(difficulty: float, rng: np.random.Generator) -> Obstacle:
     clear = CLEAR_M.at(difficulty)
     edge = rng.uniform(*RUN_UP_M)
     count = round(FIELD_M / (sum(STONE_M) / 2 + clear))
@@ -45,4 +45,4 @@ def stones(difficulty: float, rng: np.random.Generator) -> Sketch:
         slab((far_edge, end), (-LANE_M, LANE_M), wall),
         pit((-BEHIND_M, end), LANE_M),
     ]
-    return Sketch([*banks, *blocks], goal_x=far_edge, lane=LANE_M)
+    return Obstacle([*banks, *blocks], goal_x=far_edge, lane=LANE_M)

@@ -15,8 +15,8 @@ from swap.courses.blocks import (
     RUN_UP_M,
     THICK_M,
     Block,
-    Sketch,
-    Span,
+    Obstacle,
+    SizeRange,
     ground,
     pit,
     tilted,
@@ -25,9 +25,9 @@ from swap.courses.gap import WIDTH_M
 from swap.courses.stairs import STEP_M, flight
 from swap.courses.twist import twist
 
-HEIGHT_M = Span(0.15, 1.9, "m")
+HEIGHT_M = SizeRange(0.15, 1.9, "m")
 """A lower one would sink into the ground within its lane, on the right."""
-TILT_DEG = Span(5.0, 20.0, "deg")
+TILT_DEG = SizeRange(5.0, 20.0, "deg")
 """Rises with the size, from difficulty 0 to 1."""
 LANE_M = 1.25
 WIDE_M = 2.0
@@ -42,14 +42,14 @@ def tilt(difficulty: float) -> float:
     return tan(radians(TILT_DEG.at(difficulty)))
 
 
-def tilted_box(difficulty: float, rng: np.random.Generator) -> Sketch:
+def tilted_box(difficulty: float, rng: np.random.Generator) -> Obstacle:
     """Level ground, tilted top: the wall is higher on the left."""
     height, slope_y = HEIGHT_M.at(difficulty), tilt(difficulty)
     face = rng.uniform(*RUN_UP_M)
     end = face + rng.uniform(*LANDING_M)
     high_side = height + WIDE_M * slope_y
     thick = (high_side + THICK_M) * cos(radians(TILT_DEG.at(difficulty)))
-    return Sketch(
+    return Obstacle(
         [
             ground((-BEHIND_M, face + OVERLAP_M), WIDE_M),
             tilted((face, end), WIDE_M, height, slope_y, thick),
@@ -61,14 +61,14 @@ def tilted_box(difficulty: float, rng: np.random.Generator) -> Sketch:
     )
 
 
-def tilted_gap(difficulty: float, rng: np.random.Generator) -> Sketch:
+def tilted_gap(difficulty: float, rng: np.random.Generator) -> Obstacle:
     """Both banks tilted, the near one after a level start."""
     slope_y = tilt(difficulty)
     edge = TWIST_X_M + rng.uniform(*RUN_UP_PAST_TWIST_M)
     far_edge = edge + WIDTH_M.at(difficulty)
     end = far_edge + LANDING_M[1]
     wall = THICK_M - PIT_Z
-    return Sketch(
+    return Obstacle(
         [
             *approach(edge, LANE_M, slope_y, wall),
             tilted((far_edge, end), LANE_M, 0.0, slope_y, wall),
@@ -80,13 +80,13 @@ def tilted_gap(difficulty: float, rng: np.random.Generator) -> Sketch:
     )
 
 
-def tilted_stairs(difficulty: float, rng: np.random.Generator) -> Sketch:
+def tilted_stairs(difficulty: float, rng: np.random.Generator) -> Obstacle:
     """Every tread tilted, and the ground before and after them, so that all steps are equal."""
     step, slope_y = STEP_M.at(difficulty), tilt(difficulty)
     side = LANE_M + OVERLAP_M
     layers = flight(TWIST_X_M + rng.uniform(*RUN_UP_PAST_TWIST_M), rng)
     foot = layers[0][1]
-    return Sketch(
+    return Obstacle(
         [
             *approach(foot + rng.uniform(*LANDING_M), side, slope_y),
             *(

@@ -16,14 +16,14 @@ their upper envelope has neither gap nor lip. Seen from above:
             right, low
 """
 
-from swap.courses.blocks import OVERLAP_M, Block, Plane, Span2, plate
+from swap.courses.blocks import OVERLAP_M, Block, Interval, Plane, plate
 
 
 def twist(x: float, half_width: float, z: float, slope_y: float, spread: float) -> list[Block]:
     """Level before x, tilted after it. A negative spread is the way out: tilted, then level."""
     reach = spread * half_width
 
-    def at(ahead: float, side: float) -> Span2:
+    def at(ahead: float, side: float) -> Interval:
         return (x + ahead * reach, side * half_width)
 
     middle, high_end, low_end = at(0, 0), at(1, 1), at(-1, -1)

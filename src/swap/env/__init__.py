@@ -7,33 +7,33 @@ bank -> starts -> observations -> metrics -> env -> trials
 from swap.env.cfg import (
     CommandCfg,
     CurriculumCfg,
-    EndCfg,
     EnvCfg,
-    NoiseCfg,
+    ObservationNoiseCfg,
     RandomCfg,
     RewardCfg,
     StartCfg,
+    TerminationCfg,
 )
 from swap.env.env import ParkourEnv, Step
 from swap.env.frame import Frame
 from swap.env.rewards import REWARDS
-from swap.env.terminations import End
-from swap.env.trials import Outcome, Trials
+from swap.env.terminations import EndReason
+from swap.env.trials import TrialResults, Trials
 
 __all__ = [
     "REWARDS",
     "CommandCfg",
     "CurriculumCfg",
-    "End",
-    "EndCfg",
+    "EndReason",
     "EnvCfg",
     "Frame",
-    "NoiseCfg",
-    "Outcome",
+    "ObservationNoiseCfg",
     "ParkourEnv",
     "RandomCfg",
     "RewardCfg",
     "StartCfg",
     "Step",
+    "TerminationCfg",
+    "TrialResults",
     "Trials",
 ]

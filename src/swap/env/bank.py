@@ -12,7 +12,7 @@ from swap.courses import FAMILIES, Course, Goals, goals, make, run_up, size_of
 
 
 @dataclass(frozen=True)
-class Bank:
+class CourseBank:
     """All courses of an environment, by family, level and variant."""
 
     families: tuple[str, ...]
@@ -30,13 +30,13 @@ class Bank:
         return max(course.n for course in self.courses)
 
 
-class Ground:
+class StartsAndGoals:
     """Where each of `n` worlds starts and has to go, kept in place."""
 
-    def __init__(self, bank: Bank, n: int, device: torch.device, nearer: bool) -> None:
-        """`nearer`: starts may lie ahead, on the level ground before the obstacle."""
+    def __init__(self, bank: CourseBank, n: int, device: torch.device, run_up_skip: bool) -> None:
+        """`run_up_skip`: starts may lie ahead, on the level ground before the obstacle."""
         every, start_z = goals(bank.courses), [course.start_z for course in bank.courses]
-        level = [run_up(course) if nearer else 0.0 for course in bank.courses]
+        level = [run_up(course) if run_up_skip else 0.0 for course in bank.courses]
         starts = torch.tensor([start_z, level])
         table = [every.x, every.z, every.tilt, every.lane, *starts]
         self._bank = torch.stack([x.float() for x in table]).to(device)  # [6, courses]
@@ -45,26 +45,26 @@ class Ground:
         self.run_up = self._here[5]
         """[N] m: how far ahead starts may lie."""
 
-    def find(self, course_id: Tensor) -> None:
+    def select(self, course_id: Tensor) -> None:
         """The worlds have these courses now, [N]."""
         torch.index_select(self._bank, 1, course_id, out=self._here)
 
 
-def build(
+def build_bank(
     families: Sequence[str],
     levels: int,
     variants: int,
     mirror_half: bool,
     seed: int,
-    hardest: float = 1.0,
-) -> Bank:
+    max_difficulty: float = 1.0,
+) -> CourseBank:
     """The same seed gives the same courses, whatever other families are in the list. Levels go
-    from 0 to `hardest`, or to the hardest that can be built of a family."""
+    from 0 to `max_difficulty`, or to the hardest that can be built of a family."""
     courses: list[Course] = []
     table = torch.zeros(len(families), levels, variants, dtype=torch.long)
     sizes = torch.zeros(len(families), levels)
     for f, name in enumerate(families):
-        steps = difficulties(name, levels, hardest)
+        steps = difficulties(name, levels, max_difficulty)
         sizes[f] = torch.tensor([size_of(name, d) for d in steps])
         rng = np.random.default_rng([seed, *name.encode()])
         for level, difficulty in enumerate(steps):
@@ -72,16 +72,18 @@ def build(
                 course = make(name, difficulty, rng)
                 table[f, level, v] = len(courses)
                 courses.append(course.mirror() if mirror_half and v % 2 else course)
-    return Bank(tuple(families), tuple(courses), table, sizes)
+    return CourseBank(tuple(families), tuple(courses), table, sizes)
 
 
-def difficulties(family: str, levels: int, hardest: float) -> list[float]:
-    """Of each level, evenly from 0 to `hardest`, or to the hardest the family can be built."""
-    every: list[float] = np.linspace(0.0, min(hardest, FAMILIES[family].hardest), levels).tolist()
+def difficulties(family: str, levels: int, max_difficulty: float) -> list[float]:
+    """Of each level, evenly from 0 to `max_difficulty`, or as far as the family can be built."""
+    every: list[float] = np.linspace(
+        0.0, min(max_difficulty, FAMILIES[family].max_difficulty), levels
+    ).tolist()
     return every
 
 
-def share_out(shares: Sequence[float], n: int) -> Tensor:
+def assign_families(shares: Sequence[float], n: int) -> Tensor:
     """Which family each of `n` worlds has [N] long: blocks in proportion to the shares."""
     ends = torch.tensor(list(accumulate(shares)), dtype=torch.float64)
     places = (torch.arange(n, dtype=torch.float64) + 0.5) / n * ends[-1]

@@ -33,13 +33,13 @@ class CommandCfg:
     """The slowest command on a course."""
     forward_high_mps: Range = (2.0, 3.0)
     """The fastest: the first value at the lowest frontier, the second at the top of the range."""
-    free_share: float = 0.5
+    free_fraction: float = 0.5
     """Of the episodes on flat ground, so many have free commands and no goal."""
     free_back_mps: float = 0.5
     """Free commands go from this speed backwards up to the fastest command."""
     free_lateral_mps: float = 0.6
     """Largest sideways command, to either side; free commands only."""
-    stand_share: float = 0.2
+    stand_fraction: float = 0.2
     """Of the free commands, so many are to stand still."""
     yaw_gain: float = 0.5
     """Yaw rate commanded for each radian the heading is off."""
@@ -56,7 +56,7 @@ class CommandCfg:
             "commands.",
             not_negative=("free_back_mps", "free_lateral_mps", "yaw_gain", "small_mps"),
             positive=("yaw_limit_rps", "resample_s"),
-            shares=("free_share", "stand_share"),
+            fractions=("free_fraction", "stand_fraction"),
         )
         _need_range("forward_high_mps", self.forward_high_mps)
         _need(
@@ -70,18 +70,20 @@ class CommandCfg:
 class CurriculumCfg:
     """How a world's level follows its successes."""
 
-    first: int = 0
+    initial_level: int = 0
     """The frontier every world starts at."""
-    replay_share: float = 0.4
+    replay_fraction: float = 0.4
     """So many episodes are at a random level below the frontier, and do not move it."""
-    up_share: float = 1.0
-    down_share: float = 0.6
+    up_probability: float = 1.0
+    down_probability: float = 0.6
     """A success at the frontier moves it up with the first chance, a failure down with the second.
     It settles where down / (up + down) of the attempts succeed: 3 of 8 for a robot that is to get
     far, more for one that is to become reliable."""
 
     def __post_init__(self) -> None:
-        check_numbers(self, "curriculum.", shares=("replay_share", "up_share", "down_share"))
+        check_numbers(
+            self, "curriculum.", fractions=("replay_fraction", "up_probability", "down_probability")
+        )
 
 
 @dataclass(frozen=True)
@@ -102,10 +104,10 @@ class RewardCfg:
 
 
 @dataclass(frozen=True)
-class EndCfg:
+class TerminationCfg:
     """When an episode is over."""
 
-    episode_s: float = 20.0
+    episode_length_s: float = 20.0
     """The time limit."""
     stall_s: float = 2.0
     """No headway for this long on a course is a failure: waiting at a wall must not pay."""
@@ -124,8 +126,8 @@ class EndCfg:
     """Free worlds end this far from the start, before their ground does."""
 
     def __post_init__(self) -> None:
-        above = ("episode_s", "stall_s", "stall_m", "trunk_touch_n", "trunk_hard", "stray_m")
-        check_numbers(self, "ends.", positive=above)
+        above = ("episode_length_s", "stall_s", "stall_m", "trunk_touch_n", "trunk_hard", "stray_m")
+        check_numbers(self, "terminations.", positive=above)
         for name in ("tilt_z", "tilt_flat_z"):
             value = getattr(self, name)
             _need(-0.7 < value <= 1, f"{name}={value:g}; use more than -0.7, at most 1")
@@ -147,16 +149,16 @@ class StartCfg:
     ang_vel_rps: float = 0.3
     joint_pos_rad: float = 0.15
     joint_vel_rps: float = 0.5
-    nearer: float = 0.0
+    run_up_skip: float = 0.0
     """Starts also lie ahead, by up to this share of the level ground before the obstacle: less
     walking to it, more of it. In training only."""
 
     def __post_init__(self) -> None:
-        check_numbers(self, "start.", not_negative=tuple(vars(self)), shares=("nearer",))
+        check_numbers(self, "start.", not_negative=tuple(vars(self)), fractions=("run_up_skip",))
 
 
 @dataclass(frozen=True)
-class NoiseCfg:
+class ObservationNoiseCfg:
     """Errors of what the robot measures: uniform, to both sides, new at every step. The critic's
     group and the height maps have none."""
 
@@ -205,8 +207,8 @@ class EnvCfg:
     )
     """Course families and the share of the worlds each gets; shares need not sum to one."""
     levels: int = 20
-    """Difficulties of each family, evenly from 0 to `hardest`."""
-    hardest: float = 1.0
+    """Difficulties of each family, evenly from 0 to `max_difficulty`."""
+    max_difficulty: float = 1.0
     """The top level's difficulty; 1 is the end of a family's range. A world that has passed it
     plays all levels alike: less than 1 buys reliability with reach. More than 1 goes beyond the
     range, as far as a family can be built: boxes and gaps; the others stop at 1."""
@@ -230,9 +232,9 @@ class EnvCfg:
     commands: CommandCfg = field(default_factory=CommandCfg)
     curriculum: CurriculumCfg = field(default_factory=CurriculumCfg)
     rewards: RewardCfg = field(default_factory=RewardCfg)
-    ends: EndCfg = field(default_factory=EndCfg)
+    terminations: TerminationCfg = field(default_factory=TerminationCfg)
     start: StartCfg = field(default_factory=StartCfg)
-    noise: NoiseCfg = field(default_factory=NoiseCfg)
+    noise: ObservationNoiseCfg = field(default_factory=ObservationNoiseCfg)
     random: RandomCfg = field(default_factory=RandomCfg)
 
     def __post_init__(self) -> None:
@@ -240,7 +242,7 @@ class EnvCfg:
             self,
             at_least_1=("levels", "variants", "camera_every", "contacts", "contact_rows"),
             positive=("action_clip",),
-            not_negative=("hardest",),
+            not_negative=("max_difficulty",),
         )
         names = [name for name, _ in self.families]
         for name, share in self.families:
@@ -252,8 +254,9 @@ class EnvCfg:
             _need(names.count(name) == 1, f"family '{name}' is listed twice; add up its shares")
         _need(bool(names), "families is empty; list at least one, e.g. flat 1")
         _need(
-            self.curriculum.first <= self.levels,
-            f"curriculum.first={self.curriculum.first} with {self.levels} levels; use at most that",
+            self.curriculum.initial_level <= self.levels,
+            f"curriculum.initial_level={self.curriculum.initial_level} with {self.levels} levels; "
+            "use at most that",
         )
 
     def load_robot(self) -> Robot:
@@ -262,13 +265,13 @@ class EnvCfg:
 
     @property
     def episode_steps(self) -> int:
-        return round(self.ends.episode_s / CONTROL_DT)
+        return round(self.terminations.episode_length_s / CONTROL_DT)
 
 
 QUIET = (
-    NoiseCfg(0.0, 0.0, 0.0, 0.0),
+    ObservationNoiseCfg(0.0, 0.0, 0.0, 0.0),
     StartCfg(0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0),
 )
 """Perfect senses and one start, for measuring."""
 
-Engine = Literal["cpu", "gpu"]
+EngineName = Literal["cpu", "gpu"]

@@ -12,7 +12,7 @@ from swap.sim import Draw, Ranges, draw, draw_push
 from swap.symmetry import Rep
 
 
-class Chance:
+class RandomSource:
     """The dice of `n` worlds, on their device."""
 
     def __init__(self, n: int, device: torch.device, seed: int) -> None:

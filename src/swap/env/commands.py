@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from swap.env.cfg import CommandCfg
-from swap.env.chance import Chance
+from swap.env.chance import RandomSource
 from swap.env.frame import wrap
 from swap.sim import CONTROL_DT
 from swap.symmetry import signs
@@ -24,10 +24,12 @@ FOREVER = 1 << 40
 class Commands:
     """`value` [N, 3]: forward m/s, left m/s, yaw rad/s, as the robot is told it now."""
 
-    def __init__(self, cfg: CommandCfg, chance: Chance, nobody: Callable[[Tensor], bool]) -> None:
-        """`nobody` may tell that a mask is empty, to save the work."""
-        n, device = chance.n, chance.device
-        self.cfg, self._chance, self._nobody = cfg, chance, nobody
+    def __init__(
+        self, cfg: CommandCfg, rng: RandomSource, known_empty: Callable[[Tensor], bool]
+    ) -> None:
+        """`known_empty` may tell that a mask is empty, to save the work."""
+        n, device = rng.n, rng.device
+        self.cfg, self._rng, self._known_empty = cfg, rng, known_empty
         self.value = torch.zeros(n, 3, device=device)
         self.heading_rad = torch.zeros(n, device=device)
         """The heading to hold."""
@@ -49,7 +51,7 @@ class Commands:
     def start(self, mask: Tensor, flat: Tensor) -> None:
         """New episodes for `mask` [N]; those on `flat` ground [N] may be free. Their commands come
         with the next `advance`."""
-        free = flat & (self._chance.uniform() < self.cfg.free_share)
+        free = flat & (self._rng.uniform() < self.cfg.free_fraction)
         torch.where(mask, free, self.free, out=self.free)
         self._left.masked_fill_(mask, 0)
 
@@ -57,7 +59,7 @@ class Commands:
         """One control step has passed: headings [N] change the yaw rate, time the command."""
         self._left -= 1
         over = self._left <= 0
-        if not self._nobody(over):
+        if not self._known_empty(over):
             self._sample(over, progress)
         self.steer(heading_rad)
 
@@ -79,7 +81,7 @@ class Commands:
 
     def _sample(self, mask: Tensor, progress: Tensor) -> None:
         cfg = self.cfg
-        luck, sided = self._chance.uniform(2), self._chance.signed(SIDED)
+        luck, sided = self._rng.uniform(2), self._rng.signed(SIDED)
         slow, fast = cfg.forward_high_mps
         high = slow + (fast - slow) * progress
         low = torch.full_like(high, cfg.forward_low_mps)
@@ -87,7 +89,7 @@ class Commands:
         free = self.free.to(low.dtype)[:, None]
         plan = torch.stack([low + (high - low) * luck[:, 0], sided[:, 0] * cfg.free_lateral_mps], 1)
         plan[:, 1:] *= free
-        stands = self.free & (luck[:, 1] < cfg.stand_share)
+        stands = self.free & (luck[:, 1] < cfg.stand_fraction)
         small = (plan.square().sum(1) < cfg.small_mps**2) | stands
         plan.masked_fill_(small[:, None], 0)
         planar, rows = self.value[:, :2], mask[:, None]

@@ -10,15 +10,15 @@ import torch
 from torch import Tensor
 
 from swap.env.cfg import CurriculumCfg
-from swap.env.chance import Chance
+from swap.env.chance import RandomSource
 
 
 class Curriculum:
     """Frontiers and levels of `n` worlds, [N] long, 0 to levels (frontier) or levels - 1."""
 
-    def __init__(self, cfg: CurriculumCfg, levels: int, chance: Chance) -> None:
-        self.cfg, self.levels, self._chance = cfg, levels, chance
-        start = chance.uniform().mul(0).long() + min(cfg.first, levels)
+    def __init__(self, cfg: CurriculumCfg, levels: int, rng: RandomSource) -> None:
+        self.cfg, self.levels, self._rng = cfg, levels, rng
+        start = rng.uniform().mul(0).long() + min(cfg.initial_level, levels)
         self.frontier = start
         self.level = start.clamp(max=levels - 1)
 
@@ -41,19 +41,19 @@ class Curriculum:
         """[N] bool: the running episode is one that moves the frontier."""
         return self.level == self.frontier.clamp(max=self.levels - 1)
 
-    def settle(self, success: Tensor, failure: Tensor) -> None:
+    def update(self, success: Tensor, failure: Tensor) -> None:
         """Episodes that ended so, [N] bool each; neither: the frontier stays."""
-        luck = self._chance.uniform()
-        raised, dropped = luck < self.cfg.up_share, luck < self.cfg.down_share
+        luck = self._rng.uniform()
+        raised, dropped = luck < self.cfg.up_probability, luck < self.cfg.down_probability
         step = (success & raised).long() - (failure & dropped).long()
         step *= self.at_frontier
         self.frontier.add_(step).clamp_(0, self.levels)
 
     def draw(self, mask: Tensor) -> None:
         """New levels for the worlds in `mask` [N]."""
-        luck = self._chance.uniform(2)
+        luck = self._rng.uniform(2)
         below = (luck[:, 0] * self.frontier).long()  # uniform in 0..frontier - 1
         graduated = self.frontier == self.levels
-        replay = graduated | ((luck[:, 1] < self.cfg.replay_share) & (self.frontier > 0))
+        replay = graduated | ((luck[:, 1] < self.cfg.replay_fraction) & (self.frontier > 0))
         level = below.where(replay, self.frontier).clamp_(max=self.levels - 1)
         torch.where(mask, level, self.level, out=self.level)

@@ -18,26 +18,26 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor
 
-from swap.capture import Captured
+from swap.capture import GraphedCallable
 from swap.courses import Course
-from swap.env.bank import Bank, Ground, build, share_out
-from swap.env.cfg import Engine, EnvCfg
-from swap.env.chance import Chance
+from swap.env.bank import CourseBank, StartsAndGoals, assign_families, build_bank
+from swap.env.cfg import EngineName, EnvCfg
+from swap.env.chance import RandomSource
 from swap.env.commands import Commands
 from swap.env.curriculum import Curriculum
-from swap.env.frame import Frame, Memory
+from swap.env.frame import Frame, FrameBuilder
 from swap.env.heights import Heights
-from swap.env.metrics import Tally
+from swap.env.metrics import EpisodeMetrics
 from swap.env.observations import Observations
 from swap.env.rewards import Rewards
 from swap.env.starts import Starts
-from swap.env.terminations import End, Terminations, Verdict
+from swap.env.terminations import EndReason, Terminations, Verdict
 from swap.errors import UserError
-from swap.kept import named, put_back, under
+from swap.kept import copy_into, join_states, sub_state
 from swap.sensors import CameraCfg, DepthCamera, DepthCameraCfg, HeightCfg
 from swap.sim import BODY_PARTS, CONTROL_DT, FIXED, make_engine
 from swap.symmetry import Layout, Spaces
-from swap.team import ALONE, Team
+from swap.team import SINGLE_PROCESS, ProcessGroup
 from swap.threads import one_thread
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ class ParkourEnv:
         cfg: EnvCfg,
         n: int,
         *,
-        engine: Engine = "cpu",
+        engine: EngineName = "cpu",
         device: str = "cpu",
         seed: int = 0,
         capture: bool = True,
@@ -73,8 +73,10 @@ class ParkourEnv:
         """`capture`: on CUDA, record what a step does around the physics and replay it in two
         launches; False launches kernel by kernel, for debugging."""
         names = [name for name, _ in cfg.families]
-        bank = build(names, cfg.levels, cfg.variants, cfg.mirror_half, seed, cfg.hardest)
-        family = share_out([share for _, share in cfg.families], n)
+        bank = build_bank(
+            names, cfg.levels, cfg.variants, cfg.mirror_half, seed, cfg.max_difficulty
+        )
+        family = assign_families([share for _, share in cfg.families], n)
         self._setup(cfg, bank, family, engine, device, seed, capture)
 
     @staticmethod
@@ -87,9 +89,9 @@ class ParkourEnv:
     def _setup(
         self,
         cfg: EnvCfg,
-        bank: Bank,
+        bank: CourseBank,
         family: Tensor,
-        engine: Engine,
+        engine: EngineName,
         device: str,
         seed: int,
         capture: bool = True,
@@ -106,11 +108,11 @@ class ParkourEnv:
             contact_rows=cfg.contact_rows,
         )
         self.device = place = self.engine.device
-        self.chance = self._make_chance(seed)
+        self.rng = self._make_rng(seed)
         self.families, self.family = bank.families, family.to(place)
         self._table, self._sizes = bank.table.to(place), bank.sizes.to(place)
         self._is_flat = torch.tensor([f == "flat" for f in bank.families]).to(place)[self.family]
-        self._ground = Ground(bank, self.n, place, cfg.start.nearer > 0)
+        self._ground = StartsAndGoals(bank, self.n, place, cfg.start.run_up_skip > 0)
         self.goals = self._ground.goals
         self._pose = torch.tensor(self.robot.default_pose).to(place)
         # On a GPU new masses cost hundreds of launches, and answers would have to be waited for.
@@ -123,31 +125,35 @@ class ParkourEnv:
 
         self.heights = Heights(HeightCfg(), self.n, bank.slots, place)
         self.camera = self._make_camera(seed, bank.slots) if cfg.camera else None
-        self.curriculum = Curriculum(cfg.curriculum, bank.levels, self.chance)
-        self.commands = Commands(cfg.commands, self.chance, self.nobody)
-        self.memory = Memory(self.robot, self.heights, cfg.ends.stall_m, self.nobody)
+        self.curriculum = Curriculum(cfg.curriculum, bank.levels, self.rng)
+        self.commands = Commands(cfg.commands, self.rng, self.known_empty)
+        self.frame_builder = FrameBuilder(
+            self.robot, self.heights, cfg.terminations.stall_m, self.known_empty
+        )
         self.rewards = Rewards(cfg.rewards.preset, dict(cfg.rewards.weights), place)
-        self.terminations = Terminations(cfg.ends, self.robot)
-        self.observations = Observations(cfg.noise, self.robot, self.spaces, self.chance)
-        self.observations.tell(self.engine.drawn)
-        self.starts = Starts(cfg.start, self.robot, self.chance)
-        self.tally = Tally(bank.families, self.family, self.rewards.names, self.nobody)
+        self.terminations = Terminations(cfg.terminations, self.robot)
+        self.observations = Observations(cfg.noise, self.robot, self.spaces, self.rng)
+        self.observations.set_traits(self.engine.drawn)
+        self.starts = Starts(cfg.start, self.robot, self.rng)
+        self.episode_metrics = EpisodeMetrics(
+            bank.families, self.family, self.rewards.names, self.known_empty
+        )
         self._everyone = torch.ones(self.n, dtype=torch.bool, device=place)
         self._ended, self._fresh = self._everyone.clone(), self._everyone.clone()
         self._old_body = torch.zeros_like(self._everyone)  # in a new episode
-        self._action = torch.zeros_like(self.memory.action)
-        self._targets = torch.zeros_like(self.memory.action)
+        self._action = torch.zeros_like(self.frame_builder.action)
+        self._targets = torch.zeros_like(self.frame_builder.action)
         self._count = 0
-        luck = (self.chance.generator,)
-        self._act = Captured(self._acting, place, enabled=capture, generators=luck)
-        self._react = Captured(self._reacting, place, enabled=capture, generators=luck)
+        luck = (self.rng.generator,)
+        self._act = GraphedCallable(self._acting, place, enabled=capture, generators=luck)
+        self._react = GraphedCallable(self._reacting, place, enabled=capture, generators=luck)
 
     @property
     def groups(self) -> dict[str, Layout]:
         """The layout of every observation group; depth images, [N, rows, cols], have none."""
         return self.observations.groups
 
-    def nobody(self, mask: Tensor) -> bool:
+    def known_empty(self, mask: Tensor) -> bool:
         """Whether `mask` [N] is empty, where that can be known without waiting for the device;
         elsewhere False, and the work is done for an empty mask."""
         return self._on_cpu and not mask.any()
@@ -160,7 +166,7 @@ class ParkourEnv:
         self._old_body.zero_()
         with one_thread(self._on_cpu):
             self._begin(bodies=True)
-            self.memory.act(torch.zeros_like(self.memory.action))
+            self.frame_builder.act(torch.zeros_like(self.frame_builder.action))
             return self._photograph(self._finish(self._look()))
 
     def step(self, action: Tensor) -> Step:
@@ -183,7 +189,7 @@ class ParkourEnv:
         limit = self.cfg.action_clip
         action = self._action.clamp(-limit, limit).masked_fill_(self._fresh[:, None], 0)
         self._push()
-        self.memory.act(action)
+        self.frame_builder.act(action)
         torch.add(self._pose, self.robot.action_scale * action, out=self._targets)
 
     def _reacting(self) -> Step:
@@ -192,12 +198,12 @@ class ParkourEnv:
         if self._bodies_every:
             self._old_body |= self._fresh
         frame = self._look()
-        verdict = self._judge(frame)
+        verdict = self._check_terminations(frame)
         valid = ~(self._fresh | frame.failed)
         reward, terms = self.rewards(frame)
         reward = reward * valid
         counted = self.curriculum.at_frontier & frame.course
-        self.tally.add(frame, verdict, reward, terms, valid, counted)
+        self.episode_metrics.add(frame, verdict, reward, terms, valid, counted)
         self._conclude(frame, verdict)
         info = {
             "reason": verdict.reason,
@@ -213,30 +219,30 @@ class ParkourEnv:
     def _begin(self, bodies: bool) -> None:
         """Fresh worlds get a course, a robot of their own, a start and a command."""
         mask = self._fresh
-        if self.nobody(mask):
+        if self.known_empty(mask):
             return
         self.engine.assign(mask, self._choose(mask))
-        self._ground.find(self.engine.course_id)
+        self._ground.select(self.engine.course_id)
         if self._varies:
-            given = self.chance.draw(self.cfg.random.ranges, self.robot)
+            given = self.rng.draw(self.cfg.random.ranges, self.robot)
             self.engine.randomise(mask, given, bodies=bodies)
-            self.observations.tell(self.engine.drawn)
+            self.observations.set_traits(self.engine.drawn)
         self.engine.reset(mask, self.starts.draw(self._ground.start_z, self._ground.run_up))
         self._instruct(mask)
 
     def _renew_bodies(self) -> None:
         """Episodes that began since the last time get masses of their own. Here, between the two
         recordings, the observation still to come tells of the body that acts next."""
-        given = self.chance.draw(self.cfg.random.ranges, self.robot)
+        given = self.rng.draw(self.cfg.random.ranges, self.robot)
         self.engine.renew_bodies(self._old_body, given)
-        self.observations.tell(self.engine.drawn)
+        self.observations.set_traits(self.engine.drawn)
         self._old_body.zero_()
 
     def _choose(self, mask: Tensor) -> Tensor:
         """A course for each world [N] long; those in `mask` take it."""
         self.curriculum.draw(mask)
         variants = self._table.shape[2]
-        variant = (self.chance.uniform() * variants).long()
+        variant = (self.rng.uniform() * variants).long()
         return self._table[self.family, self.curriculum.level, variant]
 
     def _instruct(self, mask: Tensor) -> None:
@@ -245,14 +251,14 @@ class ParkourEnv:
     def _push(self) -> None:
         if not self._push_share:
             return
-        mask = (self.chance.uniform() < self._push_share) & ~self._fresh
-        if not self.nobody(mask):
-            self.engine.push(mask, *self.chance.push(self.cfg.random.ranges))
+        mask = (self.rng.uniform() < self._push_share) & ~self._fresh
+        if not self.known_empty(mask):
+            self.engine.push(mask, *self.rng.push(self.cfg.random.ranges))
 
     def _look(self) -> Frame:
         state = self.engine.state
         self.heights.measure(self.engine.boxes, state)
-        return self.memory.frame(
+        return self.frame_builder.frame(
             state,
             self.heights,
             self.goals,
@@ -262,23 +268,24 @@ class ParkourEnv:
             self.curriculum.progress,
         )
 
-    def _judge(self, frame: Frame) -> Verdict:
+    def _check_terminations(self, frame: Frame) -> Verdict:
         return self.terminations(frame, self.goals, ~self._fresh)
 
     def _conclude(self, frame: Frame, verdict: Verdict) -> None:
         """What ends of episodes mean for the levels to come."""
-        slow = (verdict.reason == int(End.TIME)) & (
-            self.memory.best_x < 0.5 * self.memory.asked_m  # out of time by its own fault
+        slow = (verdict.reason == int(EndReason.TIME)) & (
+            self.frame_builder.best_x
+            < 0.5 * self.frame_builder.asked_m  # out of time by its own fault
         )
         failure = verdict.terminated | slow
-        self.curriculum.settle(verdict.success & frame.course, failure & frame.course)
+        self.curriculum.update(verdict.success & frame.course, failure & frame.course)
         self._ended.copy_(verdict.ended)
 
     def _finish(self, frame: Frame) -> dict[str, Tensor]:
         """The observation; fresh worlds have no past."""
         fresh = self._fresh
-        if not self.nobody(fresh):
-            self.memory.reset(fresh, self.engine.state)
+        if not self.known_empty(fresh):
+            self.frame_builder.reset(fresh, self.engine.state)
             self._ended.masked_fill_(fresh, False)
         self.commands.advance(frame.heading_rad, self.curriculum.progress)
         return self.observations(frame, self.commands.value, self.heights, fresh)
@@ -289,37 +296,39 @@ class ParkourEnv:
         if camera is None:
             return obs
         camera.track(state.base_pos, state.base_quat)
-        if not self.nobody(fresh):
+        if not self.known_empty(fresh):
             camera.reset(fresh, state.base_pos, state.base_quat)
         if self._count % self.cfg.camera_every == 0:
             camera.capture(self.engine.boxes)
-        elif not self.nobody(fresh):
+        elif not self.known_empty(fresh):
             camera.capture(self.engine.boxes, fresh)
         obs["depth_clean"], obs["depth_noisy"] = camera.frames
         return obs
 
     # --- figures and checkpoints ----------------------------------------------------------------
-    def metrics(self, team: Team = ALONE) -> dict[str, float]:
+    def metrics(self, processes: ProcessGroup = SINGLE_PROCESS) -> dict[str, float]:
         """Figures since the last call, by name; waits for the device. Frontiers are mean sizes in
         each family's own unit. In a team, over all its worlds, of which everyone has equally many.
         """
-        told = self.tally.read(team, self.engine.faults())
+        told = self.episode_metrics.read(processes, self.engine.faults())
         level = self.curriculum.frontier.clamp(max=self.curriculum.levels - 1)
         size = self._sizes[self.family, level]
         for k, name in enumerate(self.families):
             mine = self.family == k
             if mine.any():
                 means = size[mine].mean(), self.curriculum.frontier[mine].float().mean()
-                for what, x in zip(("frontier", "level"), team.total(*means), strict=True):
-                    told[f"{what}/{name}"] = float(x) / team.size
+                for what, x in zip(
+                    ("frontier", "level"), processes.all_reduce(*means), strict=True
+                ):
+                    told[f"{what}/{name}"] = float(x) / processes.size
         return told
 
     def tensors(self) -> dict[str, Tensor]:
         """All that changes, by name: the worlds can be put away in the middle of an episode."""
-        out = {**self._live(), **named(engine=self.engine.tensors())}
+        out = {**self._live(), **join_states(engine=self.engine.tensors())}
         if self.camera is not None:
-            out |= named(camera=self.camera.tensors())
-        return {**out, "generator": self.chance.generator.get_state()}
+            out |= join_states(camera=self.camera.tensors())
+        return {**out, "generator": self.rng.generator.get_state()}
 
     def numbers(self) -> dict[str, Any]:
         """The same for what is no tensor."""
@@ -327,29 +336,29 @@ class ParkourEnv:
 
     def restore(self, tensors: Mapping[str, Tensor], numbers: Mapping[str, Any]) -> None:
         """Exactly the worlds that gave these, their config and seed being the same."""
-        put_back(self._live(), tensors)
-        self.engine.restore(under("engine/", tensors))
-        self._ground.find(self.engine.course_id)
-        self.observations.tell(self.engine.drawn)
+        copy_into(self._live(), tensors)
+        self.engine.restore(sub_state("engine/", tensors))
+        self._ground.select(self.engine.course_id)
+        self.observations.set_traits(self.engine.drawn)
         if self.camera is not None:
-            self.camera.restore(under("camera/", tensors), self.engine.boxes)
-        self.chance.generator.set_state(tensors["generator"].cpu())
+            self.camera.restore(sub_state("camera/", tensors), self.engine.boxes)
+        self.rng.generator.set_state(tensors["generator"].cpu())
         self._count = numbers["count"]
 
     def _live(self) -> dict[str, Tensor]:
         """What is written in place here."""
-        parts = named(
-            memory=self.memory.tensors(),
+        parts = join_states(
+            frame_builder=self.frame_builder.tensors(),
             commands=self.commands.tensors(),
             curriculum=self.curriculum.tensors(),
             observations=self.observations.tensors(),
-            tally=self.tally.tensors(),
+            episode_metrics=self.episode_metrics.tensors(),
         )
         return {**parts, "ended": self._ended, "old_body": self._old_body}
 
     # --- made once ------------------------------------------------------------------------------
-    def _make_chance(self, seed: int) -> Chance:
-        return Chance(self.n, self.device, seed)
+    def _make_rng(self, seed: int) -> RandomSource:
+        return RandomSource(self.n, self.device, seed)
 
     def _make_camera(self, seed: int, slots: int) -> DepthCamera:
         mount = self.robot.camera

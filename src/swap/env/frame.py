@@ -1,6 +1,6 @@
 """The engine's state and the height maps in, one Frame out: all that rewards and endings read.
 
-`Memory` holds what has to be remembered from one control step to the next. It is the only place
+`FrameBuilder` remembers what is needed from one control step to the next. It is the only place
 where time passes; rewards and endings are pure functions of a Frame.
 """
 
@@ -31,7 +31,7 @@ TRUNK_M = (0.4, 0.2)
 @dataclass(frozen=True)
 class Frame:
     """One control step of N worlds, after the physics. Many tensors are the engine's, the commands'
-    or the memory's own: a frame is to be read before any of these goes on."""
+    or the builder's own: a frame is to be read before any of these goes on."""
 
     base_pos: Tensor  # [N, 3] world, m
     heading_rad: Tensor  # [N]
@@ -61,22 +61,24 @@ class Frame:
     action: Tensor  # [N, 12]
     last_action: Tensor  # [N, 12]
     older_action: Tensor  # [N, 12]
-    headway_mps: Tensor  # [N] growth of the new ground that counts (`Memory.frame`); free worlds: 0
+    headway_mps: (
+        Tensor  # [N] growth of the new ground that counts (`FrameBuilder.frame`); free worlds: 0
+    )
     stalled_s: Tensor  # [N] since the last headway worth the name, under a forward command
     held_s: Tensor  # [N] beyond the goal without a break
     steps: Tensor  # [N] long: control steps of this episode
     failed: Tensor  # [N] bool: the physics diverged
 
 
-class Memory:
+class FrameBuilder:
     """What the frames of `n` worlds owe to earlier ones."""
 
     def __init__(
-        self, robot: Robot, heights: Heights, stall_m: float, nobody: Callable[[Tensor], bool]
+        self, robot: Robot, heights: Heights, stall_m: float, known_empty: Callable[[Tensor], bool]
     ) -> None:
-        """`nobody` may tell that a mask is empty, to save the work."""
+        """`known_empty` may tell that a mask is empty, to save the work."""
         n, device = heights.out.shape[0], heights.out.device
-        self._robot, self._stall_m, self._nobody = robot, stall_m, nobody
+        self._robot, self._stall_m, self._known_empty = robot, stall_m, known_empty
         self._pose = torch.tensor(robot.default_pose, device=device)
         self._abad = slice(PARTS.index("abad"), None, len(PARTS))
         self._down = torch.tensor([0.0, 0.0, -1.0], device=device).expand(n, 3)
@@ -189,7 +191,7 @@ class Memory:
         waits = course & (command[:, 0] > 0)
         self._stalled_s.add_(CONTROL_DT).masked_fill_(ahead | ~waits, 0)
         now = x > goals.x  # far from enough, but mostly nobody is as far
-        if not self._nobody(now):
+        if not self._known_empty(now):
             now = reached(goals, state.base_pos, gravity_b[:, 2], state.foot_pos)
         self._held_s.copy_(held(self._held_s, now & course, CONTROL_DT))
         self.steps.add_(1)

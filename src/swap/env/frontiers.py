@@ -4,7 +4,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from swap.env.bank import difficulties, share_out
+from swap.env.bank import assign_families, difficulties
 from swap.env.cfg import EnvCfg
 
 TOLERANCE = 1e-9
@@ -13,7 +13,7 @@ TOLERANCE = 1e-9
 
 def by_family(frontier: Tensor, cfg: EnvCfg) -> dict[str, Tensor]:
     """Frontiers [N] of the worlds of one environment -> those of each family that has worlds."""
-    family = share_out([share for _, share in cfg.families], len(frontier))
+    family = assign_families([share for _, share in cfg.families], len(frontier))
     several = {name: frontier[family == k] for k, (name, _) in enumerate(cfg.families)}
     return {name: own for name, own in several.items() if len(own)}
 
@@ -21,8 +21,8 @@ def by_family(frontier: Tensor, cfg: EnvCfg) -> dict[str, Tensor]:
 def converted(frontier: Tensor, family: str, old: EnvCfg, new: EnvCfg) -> Tensor:
     """Those of one family where levels mean other difficulties: the easiest level that is harder
     than all that was passed. What is past the top of `old` may be anywhere in `new`."""
-    passed = np.array([-1.0, *difficulties(family, old.levels, old.hardest)])  # by frontier
-    levels = difficulties(family, new.levels, new.hardest)
+    passed = np.array([-1.0, *difficulties(family, old.levels, old.max_difficulty)])  # by frontier
+    levels = difficulties(family, new.levels, new.max_difficulty)
     table = np.searchsorted(levels, passed + TOLERANCE, side="right")
     return torch.from_numpy(table)[frontier.long()]
 

@@ -6,12 +6,12 @@ import torch
 from torch import Tensor
 
 from swap.env.frame import Frame
-from swap.env.terminations import End, Verdict
+from swap.env.terminations import EndReason, Verdict
 from swap.sim import CONTROL_DT
-from swap.team import ALONE, Team
+from swap.team import SINGLE_PROCESS, ProcessGroup
 
 
-class Tally:
+class EpisodeMetrics:
     """Running sums since the last `read`."""
 
     def __init__(
@@ -19,17 +19,17 @@ class Tally:
         families: tuple[str, ...],
         family: Tensor,
         terms: tuple[str, ...],
-        nobody: Callable[[Tensor], bool],
+        known_empty: Callable[[Tensor], bool],
     ) -> None:
-        """`nobody` may tell that a mask is empty, to save the work."""
-        device, self._nobody = family.device, nobody
+        """`known_empty` may tell that a mask is empty, to save the work."""
+        device, self._known_empty = family.device, known_empty
         self._families, self._family, self._terms = families, family, terms
         # A matrix product counts by family: the same order of sums every time.
         self._member = torch.nn.functional.one_hot(family, len(families)).T.float()  # [F, N]
-        self._code = torch.arange(len(End), device=device)
+        self._code = torch.arange(len(EndReason), device=device)
         self._term_sum = torch.zeros(len(terms), device=device)
         self._sums = torch.zeros(4, device=device)  # reward, valid steps, speed, speed error
-        self._ends = torch.zeros(len(families), len(End), device=device)
+        self._ends = torch.zeros(len(families), len(EndReason), device=device)
         self._at_frontier = torch.zeros(len(families), 2, device=device)  # episodes, successes
         self._steps = torch.zeros((), device=device)
 
@@ -59,20 +59,22 @@ class Tally:
         speed = frame.lin_vel_b[:, 0]
         error = (speed - frame.command[:, 0]).abs()
         self._sums += torch.stack([reward, weight, speed, error]) @ weight
-        if self._nobody(ended):
+        if self._known_empty(ended):
             return
         reasons = (verdict.reason[:, None] == self._code) & ended[:, None]  # [N, E]
         at_frontier = torch.stack([ended & counted, verdict.success & counted], 1)
         counts = self._member @ torch.cat([reasons, at_frontier], 1).float()
-        self._ends += counts[:, : len(End)]
-        self._at_frontier += counts[:, len(End) :]
+        self._ends += counts[:, : len(EndReason)]
+        self._at_frontier += counts[:, len(EndReason) :]
         self._steps += (frame.steps * ended).sum()
 
-    def read(self, team: Team = ALONE, faults: Tensor | None = None) -> dict[str, float]:
+    def read(
+        self, processes: ProcessGroup = SINGLE_PROCESS, faults: Tensor | None = None
+    ) -> dict[str, float]:
         """Means since the last call, over the worlds of all processes; one without data is left
         out. Waits for the device. `faults` [3]: those of `Engine.faults`."""
         sums = self.tensors() if faults is None else {**self.tensors(), "faults": faults}
-        every = dict(zip(sums, team.total(*sums.values()), strict=True))
+        every = dict(zip(sums, processes.all_reduce(*sums.values()), strict=True))
         reward, valid, speed, error = every["sums"].tolist()
         ends, pairs = every["ends"].tolist(), every["at_frontier"].tolist()
         told: dict[str, float | None] = {
@@ -83,10 +85,10 @@ class Tally:
         for name, total in zip(self._terms, every["terms"].tolist(), strict=True):
             told[f"reward/{name}"] = _ratio(total, valid)
         for name, row, (tried, done) in zip(self._families, ends, pairs, strict=True):
-            told[f"success/{name}"] = _ratio(row[End.SUCCESS], sum(row))
+            told[f"success/{name}"] = _ratio(row[EndReason.SUCCESS], sum(row))
             told[f"success_at_frontier/{name}"] = _ratio(done, tried)
         episodes = sum(map(sum, ends))
-        for end in list(End)[1:]:
+        for end in list(EndReason)[1:]:
             told[f"end/{end.name.lower()}"] = _ratio(sum(row[end] for row in ends), episodes)
         told["episodes"] = episodes
         told["episode_s"] = _ratio(every["steps"].item() * CONTROL_DT, episodes)

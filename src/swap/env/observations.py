@@ -9,8 +9,8 @@ given as what they differ from nominal.
 import torch
 from torch import Tensor
 
-from swap.env.cfg import NoiseCfg
-from swap.env.chance import Chance
+from swap.env.cfg import ObservationNoiseCfg
+from swap.env.chance import RandomSource
 from swap.env.frame import Frame
 from swap.env.heights import Heights
 from swap.robots import Robot
@@ -29,8 +29,10 @@ TRAITS = ("kd", "kp", "com_offset", "mass", "restitution", "friction")
 class Observations:
     """Observation groups of `n` worlds, by name."""
 
-    def __init__(self, cfg: NoiseCfg, robot: Robot, spaces: Spaces, chance: Chance) -> None:
-        self._robot, self._chance = robot, chance
+    def __init__(
+        self, cfg: ObservationNoiseCfg, robot: Robot, spaces: Spaces, rng: RandomSource
+    ) -> None:
+        self._robot, self._rng = robot, rng
         self.groups: dict[str, Layout] = {
             "proprioception": spaces.proprioception,
             "history": spaces.actor_history,
@@ -51,8 +53,8 @@ class Observations:
         self._noisy = any(size > 0 for size in sizes.values())
         self._scale = self._row(self._measured, {name: scale(name) for name in MEASURED})
         step = spaces.layout(*MEASURED, "action")
-        self._history = torch.zeros(chance.n, spaces.history, step.dim, device=chance.device)
-        self._traits = torch.zeros(chance.n, spaces.layout(*TRAITS).dim, device=chance.device)
+        self._history = torch.zeros(rng.n, spaces.history, step.dim, device=rng.device)
+        self._traits = torch.zeros(rng.n, spaces.layout(*TRAITS).dim, device=rng.device)
         # Both groups are put together from runs of fields: the command stands between the two
         # runs of what is measured.
         first = self._measured["joint_pos"].start
@@ -74,7 +76,7 @@ class Observations:
         clean = torch.cat([f.ang_vel_b, f.gravity_b, f.joint_pos, f.joint_vel], 1) * self._scale
         noisy = clean
         if self._noisy:
-            noisy = clean + self._chance.signed(self._measured.rep) * self._noise
+            noisy = clean + self._rng.signed(self._measured.rep) * self._noise
         newest = torch.cat([noisy, f.action], 1)[:, None]  # [N, 1, 42]
         older = torch.where(fresh[:, None, None], newest, self._history[:, :-1])
         self._history[:, 1:] = older
@@ -93,7 +95,7 @@ class Observations:
             "foot_heights": foot,
         }
 
-    def tell(self, drawn: Draw) -> None:
+    def set_traits(self, drawn: Draw) -> None:
         """What differs between the robots; to be told whenever it has changed."""
         traits = {
             "kd": (drawn.kd - 1) * scale("kd"),
@@ -107,7 +109,7 @@ class Observations:
 
     def _row(self, layout: Layout, by_name: dict[str, float]) -> Tensor:
         values = [by_name[field.name] for field in layout for _ in range(field.dim)]
-        return torch.tensor(values, device=self._chance.device)
+        return torch.tensor(values, device=self._rng.device)
 
 
 def scale(name: str) -> float:

@@ -174,7 +174,7 @@ def roll_pitch(f: Frame) -> Tensor:
 
 
 @dataclass(frozen=True)
-class Row:
+class RewardTerm:
     """One row of the table."""
 
     name: str
@@ -190,8 +190,10 @@ class Row:
 
 
 REWARDS = (
-    Row("lin_vel_tracking", lin_vel_tracking, "exp(-|v_cmd - v|²_xy / 0.15)", "paper", 1.0, 0.0),
-    Row(
+    RewardTerm(
+        "lin_vel_tracking", lin_vel_tracking, "exp(-|v_cmd - v|²_xy / 0.15)", "paper", 1.0, 0.0
+    ),
+    RewardTerm(
         "lin_vel_tracking_course",
         lin_vel_tracking_course,
         "the same; near obstacles a quarter of what v_x is too fast",
@@ -199,8 +201,10 @@ REWARDS = (
         0.0,
         1.5,
     ),
-    Row("ang_vel_tracking", ang_vel_tracking, "exp(-(ω_cmd - ω)²_yaw / 0.15)", "paper", 0.5, 0.5),
-    Row(
+    RewardTerm(
+        "ang_vel_tracking", ang_vel_tracking, "exp(-(ω_cmd - ω)²_yaw / 0.15)", "paper", 0.5, 0.5
+    ),
+    RewardTerm(
         "static_stance",
         static_stance,
         "1{4 feet down, |c| < 0.1} exp(-|Δh| / 0.1) exp(-|θ| / 0.1)",
@@ -208,28 +212,34 @@ REWARDS = (
         1.0,
         1.0,
     ),
-    Row("body_height", body_height, "(h - h_des)²", "paper", -5.0, 0.0),
-    Row("body_height_flat", body_height_flat, "1{flat} (h - h_des)²", "ours", 0.0, -5.0),
-    Row("vertical_vel", vertical_vel, "v_z²", "paper", -1.0, 0.0),
-    Row("vertical_vel_flat", vertical_vel_flat, "1{flat} v_z²", "ours", 0.0, -1.0),
-    Row("xy_ang_vel", xy_ang_vel, "|ω_xy|²", "paper", -0.05, -0.05),
-    Row("orientation", orientation, "θ_pitch² + θ_roll²", "paper", -0.2, 0.0),
-    Row("orientation_flat", orientation_flat, "1{flat} (θ_pitch² + θ_roll²)", "ours", 0.0, -0.2),
-    Row("collision", collision, "Σ 1{|F| > 0} over thighs and shanks", "paper", -1.0, -1.0),
-    Row("feet_air_time", feet_air_time, "Σ (t_air - 0.5) 1{landed}", "paper", 0.5, 0.5),
-    Row("feet_stumble", feet_stumble, "Σ 1{|F_xy| > 4 |F_z|}", "paper", -0.1, -0.1),
-    Row("abad_angle", abad_angle, "|θ_abad - default|²", "paper", -1.0, -1.0),
-    Row("torque", torque, "|τ|²", "paper", -1e-6, -1e-6),
-    Row("joint_acc", joint_acc, "|q̈|²", "paper", -5e-7, -5e-7),
-    Row("power", power, "Σ |τ q̇|", "paper", -1e-6, -1e-6),
-    Row("action_rate", action_rate, "|a_t - a_t-1|²", "paper", -0.01, -0.01),
-    Row("smoothness", smoothness, "|a_t - 2 a_t-1 + a_t-2|²", "paper", -4e-3, -4e-3),
-    Row("stuck", stuck, "1{c_x > 0.2, v_x < 0.1}", "WMP", -1.0, -1.0),
-    Row("astray", astray, "1{|heading error| > 1 rad}, on courses", "WMP", -1.0, -1.0),
-    Row("foot_slip", foot_slip, "g Σ |v_contact|", "ours", 0.0, -1.5),
-    Row("foot_swing", foot_swing, "g Σ max(0, 1 - swing / 0.1) 1{landed}", "ours", 0.0, -4.0),
-    Row("footfalls", footfalls, "g Σ 1{landed}; g = 1{flat} min(1, 2 level)", "ours", 0.0, -2.0),
-    Row("headway", headway, "d/dt min(max x, ∫ c_x + 0.5), on courses", "ours", 0.0, 2.0),
+    RewardTerm("body_height", body_height, "(h - h_des)²", "paper", -5.0, 0.0),
+    RewardTerm("body_height_flat", body_height_flat, "1{flat} (h - h_des)²", "ours", 0.0, -5.0),
+    RewardTerm("vertical_vel", vertical_vel, "v_z²", "paper", -1.0, 0.0),
+    RewardTerm("vertical_vel_flat", vertical_vel_flat, "1{flat} v_z²", "ours", 0.0, -1.0),
+    RewardTerm("xy_ang_vel", xy_ang_vel, "|ω_xy|²", "paper", -0.05, -0.05),
+    RewardTerm("orientation", orientation, "θ_pitch² + θ_roll²", "paper", -0.2, 0.0),
+    RewardTerm(
+        "orientation_flat", orientation_flat, "1{flat} (θ_pitch² + θ_roll²)", "ours", 0.0, -0.2
+    ),
+    RewardTerm("collision", collision, "Σ 1{|F| > 0} over thighs and shanks", "paper", -1.0, -1.0),
+    RewardTerm("feet_air_time", feet_air_time, "Σ (t_air - 0.5) 1{landed}", "paper", 0.5, 0.5),
+    RewardTerm("feet_stumble", feet_stumble, "Σ 1{|F_xy| > 4 |F_z|}", "paper", -0.1, -0.1),
+    RewardTerm("abad_angle", abad_angle, "|θ_abad - default|²", "paper", -1.0, -1.0),
+    RewardTerm("torque", torque, "|τ|²", "paper", -1e-6, -1e-6),
+    RewardTerm("joint_acc", joint_acc, "|q̈|²", "paper", -5e-7, -5e-7),
+    RewardTerm("power", power, "Σ |τ q̇|", "paper", -1e-6, -1e-6),
+    RewardTerm("action_rate", action_rate, "|a_t - a_t-1|²", "paper", -0.01, -0.01),
+    RewardTerm("smoothness", smoothness, "|a_t - 2 a_t-1 + a_t-2|²", "paper", -4e-3, -4e-3),
+    RewardTerm("stuck", stuck, "1{c_x > 0.2, v_x < 0.1}", "WMP", -1.0, -1.0),
+    RewardTerm("astray", astray, "1{|heading error| > 1 rad}, on courses", "WMP", -1.0, -1.0),
+    RewardTerm("foot_slip", foot_slip, "g Σ |v_contact|", "ours", 0.0, -1.5),
+    RewardTerm(
+        "foot_swing", foot_swing, "g Σ max(0, 1 - swing / 0.1) 1{landed}", "ours", 0.0, -4.0
+    ),
+    RewardTerm(
+        "footfalls", footfalls, "g Σ 1{landed}; g = 1{flat} min(1, 2 level)", "ours", 0.0, -2.0
+    ),
+    RewardTerm("headway", headway, "d/dt min(max x, ∫ c_x + 0.5), on courses", "ours", 0.0, 2.0),
 )
 
 

@@ -4,7 +4,7 @@ import torch
 from torch import Tensor
 
 from swap.env.cfg import StartCfg
-from swap.env.chance import Chance
+from swap.env.chance import RandomSource
 from swap.robots import Robot
 from swap.sim import Start, standing
 from swap.symmetry import ROTATION, VECTOR, Field, Layout, signs
@@ -13,8 +13,8 @@ from swap.symmetry import ROTATION, VECTOR, Field, Layout, signs
 class Starts:
     """Draws starts for all worlds at once; a mask says later who takes his."""
 
-    def __init__(self, cfg: StartCfg, robot: Robot, chance: Chance) -> None:
-        self._chance, self._lifted_m, self._nearer = chance, cfg.lifted_m, cfg.nearer
+    def __init__(self, cfg: StartCfg, robot: Robot, rng: RandomSource) -> None:
+        self._rng, self._lifted_m, self._run_up_skip = rng, cfg.lifted_m, cfg.run_up_skip
         joint = robot.body.joint_rep
         sizes = {
             Field("pos", signs(1, -1)): (cfg.ahead_m, cfg.sideways_m),
@@ -25,18 +25,18 @@ class Starts:
             Field("joint_vel", joint): (cfg.joint_vel_rps,) * joint.dim,
         }
         self._layout = Layout(tuple(sizes))
-        device = chance.device
+        device = rng.device
         self._size = torch.tensor([x for size in sizes.values() for x in size], device=device)
-        self._standing = standing(robot, torch.zeros(chance.n, device=device))
+        self._standing = standing(robot, torch.zeros(rng.n, device=device))
 
     def draw(self, ground_z: Tensor, run_up: Tensor) -> Start:
         """[N] each: height of the ground at each world's start, and how far it is level ahead."""
-        off = self._layout.unpack(self._chance.signed(self._layout.rep) * self._size)
+        off = self._layout.unpack(self._rng.signed(self._layout.rep) * self._size)
         rest = self._standing
         base_pos = rest.base_pos.clone()
         base_pos[:, :2] += off["pos"]
-        if self._nearer:
-            base_pos[:, 0] += self._nearer * run_up * self._chance.uniform()
+        if self._run_up_skip:
+            base_pos[:, 0] += self._run_up_skip * run_up * self._rng.uniform()
         base_pos[:, 2] += ground_z + self._lifted_m
         quat = torch.zeros_like(rest.base_quat)
         quat[:, 0], quat[:, 3] = off["half_yaw"][:, 0].cos(), off["half_yaw"][:, 0].sin()

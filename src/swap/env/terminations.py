@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from swap.courses import HOLD_S, Goals, fallen
-from swap.env.cfg import EndCfg
+from swap.env.cfg import TerminationCfg
 from swap.env.frame import Frame
 from swap.robots import Robot
 from swap.sim import CONTROL_DT
@@ -20,7 +20,7 @@ from swap.sim import CONTROL_DT
 GRAVITY = 9.81
 
 
-class End(IntEnum):
+class EndReason(IntEnum):
     """Why an episode ended. From FAILURES on, it was the robot's fault."""
 
     RUNNING = 0
@@ -42,14 +42,14 @@ class End(IntEnum):
     """No headway under a forward command."""
 
 
-FAILURES = End.FALLEN
+FAILURES = EndReason.FALLEN
 
 
 @dataclass(frozen=True)
 class Verdict:
     """[N] each."""
 
-    reason: Tensor  # long, an End
+    reason: Tensor  # long, an EndReason
     terminated: Tensor  # bool: failure, no value beyond
     truncated: Tensor  # bool: the value goes on
     success: Tensor  # bool
@@ -60,9 +60,9 @@ class Verdict:
 
 
 class Terminations:
-    def __init__(self, cfg: EndCfg, robot: Robot) -> None:
+    def __init__(self, cfg: TerminationCfg, robot: Robot) -> None:
         self._cfg = cfg
-        self._steps = round(cfg.episode_s / CONTROL_DT)
+        self._steps = round(cfg.episode_length_s / CONTROL_DT)
         self._hard_n = cfg.trunk_hard * robot.mass * GRAVITY
 
     def __call__(self, f: Frame, goals: Goals, alive: Tensor) -> Verdict:
@@ -73,19 +73,21 @@ class Terminations:
         tilt = f.gravity_b[:, 2]
         over = (tilt > cfg.tilt_z) | ((tilt > cfg.tilt_flat_z) & f.flat)
         causes = (  # of two at once the later one counts
-            (End.TIME, f.steps >= self._steps),
-            (End.STRAYED, ~f.course & (x_y.abs().amax(1) > cfg.stray_m)),
-            (End.STALLED, f.stalled_s >= cfg.stall_s - CONTROL_DT / 2),
-            (End.SUCCESS, f.held_s >= HOLD_S - CONTROL_DT / 2),
-            (End.OFF_LANE, f.course & (x_y[:, 1].abs() > goals.lane)),
-            (End.TRUNK, touched | (f.trunk_force > self._hard_n)),
-            (End.UPSIDE_DOWN, over),
-            (End.FALLEN, fallen(f.base_pos)),
-            (End.DIVERGED, f.failed),
+            (EndReason.TIME, f.steps >= self._steps),
+            (EndReason.STRAYED, ~f.course & (x_y.abs().amax(1) > cfg.stray_m)),
+            (EndReason.STALLED, f.stalled_s >= cfg.stall_s - CONTROL_DT / 2),
+            (EndReason.SUCCESS, f.held_s >= HOLD_S - CONTROL_DT / 2),
+            (EndReason.OFF_LANE, f.course & (x_y[:, 1].abs() > goals.lane)),
+            (EndReason.TRUNK, touched | (f.trunk_force > self._hard_n)),
+            (EndReason.UPSIDE_DOWN, over),
+            (EndReason.FALLEN, fallen(f.base_pos)),
+            (EndReason.DIVERGED, f.failed),
         )
         reason = torch.zeros_like(f.steps)
         for end, mask in causes:
             reason.masked_fill_(mask, int(end))
-        reason.masked_fill_(~alive, int(End.RUNNING))
+        reason.masked_fill_(~alive, int(EndReason.RUNNING))
         terminated = reason >= int(FAILURES)
-        return Verdict(reason, terminated, (reason > 0) & ~terminated, reason == int(End.SUCCESS))
+        return Verdict(
+            reason, terminated, (reason > 0) & ~terminated, reason == int(EndReason.SUCCESS)
+        )

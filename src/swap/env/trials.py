@@ -12,23 +12,23 @@ import torch
 from torch import Tensor
 
 from swap.courses import Course
-from swap.env.bank import Bank
-from swap.env.cfg import Engine, EnvCfg
+from swap.env.bank import CourseBank
+from swap.env.cfg import EngineName, EnvCfg
 from swap.env.env import ParkourEnv, Step
 from swap.env.frame import Frame
-from swap.env.terminations import End, Verdict
+from swap.env.terminations import EndReason, Verdict
 from swap.errors import UserError
 from swap.sim import CONTROL_DT
 from swap.sim.randomise import Draw
-from swap.team import ALONE, Team
+from swap.team import SINGLE_PROCESS, ProcessGroup
 
 
 @dataclass(frozen=True)
-class Outcome:
+class TrialResults:
     """How each trial ended, [N]."""
 
     success: Tensor  # bool
-    reason: Tensor  # long, an End
+    reason: Tensor  # long, an EndReason
     time_s: Tensor
     far_m: Tensor  # the largest x reached
     drawn: Draw  # friction, masses and motors, as they are until the next reset
@@ -45,7 +45,7 @@ class Trials(ParkourEnv):
         each: int = 1,
         command: tuple[float, float, float] = (1.0, 0.0, 0.0),
         time_s: float = 20.0,
-        engine: Engine = "cpu",
+        engine: EngineName = "cpu",
         device: str = "cpu",
         seed: int = 0,
         capture: bool = True,
@@ -55,14 +55,14 @@ class Trials(ParkourEnv):
             raise UserError(f"{len(courses)} courses, each={each}; give at least one trial")
         names = tuple(dict.fromkeys(course.family for course in courses))
         nothing = torch.zeros(len(names), 1, 1, dtype=torch.long)  # no levels, no variants
-        bank = Bank(names, tuple(courses), nothing, nothing[..., 0].float())
+        bank = CourseBank(names, tuple(courses), nothing, nothing[..., 0].float())
         index = torch.tensor([names.index(course.family) for course in courses])
         self._course = torch.arange(len(courses)).repeat_interleave(each)
         self._command = command
-        start = replace(cfg.start, nearer=0.0)  # a trial has all of its run-up
+        start = replace(cfg.start, run_up_skip=0.0)  # a trial has all of its run-up
         random = replace(cfg.random, bodies_every=0)  # and one body
-        ends = replace(cfg.ends, episode_s=time_s)
-        cfg = replace(cfg, ends=ends, start=start, random=random)
+        terminations = replace(cfg.terminations, episode_length_s=time_s)
+        cfg = replace(cfg, terminations=terminations, start=start, random=random)
         self._setup(cfg, bank, index[self._course], engine, device, seed, capture)
         self._course = self._course.to(self.device)
         self._idle = torch.zeros_like(self._everyone)
@@ -82,12 +82,12 @@ class Trials(ParkourEnv):
         self._idle |= step.terminated | step.truncated
         return step
 
-    def outcome(self) -> Outcome:
+    def outcome(self) -> TrialResults:
         """As far as it is known; `RUNNING` and no success where a trial goes on."""
-        success = self._reason == int(End.SUCCESS)
-        far_m = self.memory.best_x.clone()
+        success = self._reason == int(EndReason.SUCCESS)
+        far_m = self.frame_builder.best_x.clone()
         time_s = self._steps * CONTROL_DT
-        return Outcome(success, self._reason.clone(), time_s, far_m, self.engine.drawn)
+        return TrialResults(success, self._reason.clone(), time_s, far_m, self.engine.drawn)
 
     @property
     def ended(self) -> int:
@@ -99,9 +99,9 @@ class Trials(ParkourEnv):
         """Whether all are over; waits for the device."""
         return self.ended == self.n
 
-    def metrics(self, team: Team = ALONE) -> dict[str, float]:
+    def metrics(self, processes: ProcessGroup = SINGLE_PROCESS) -> dict[str, float]:
         """By family; there are no frontiers here."""
-        return self.tally.read(team)
+        return self.episode_metrics.read(processes)
 
     def _live(self) -> dict[str, Tensor]:
         mine = {"idle": self._idle, "reason": self._reason, "trial_steps": self._steps}
@@ -113,7 +113,7 @@ class Trials(ParkourEnv):
     def _instruct(self, mask: Tensor) -> None:
         self.commands.hold(mask, self._command)
 
-    def _judge(self, frame: Frame) -> Verdict:
+    def _check_terminations(self, frame: Frame) -> Verdict:
         return self.terminations(frame, self.goals, ~self._idle)
 
     def _conclude(self, frame: Frame, verdict: Verdict) -> None:

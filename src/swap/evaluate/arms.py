@@ -9,7 +9,7 @@ from torch import Tensor
 
 from swap.learn import Trainer
 from swap.motions import transitions
-from swap.policy.reader import Reader
+from swap.policy.reader import NormalizedMLP
 from swap.runs import SwapCfg
 from swap.world_model import WorldModel
 
@@ -45,8 +45,12 @@ def row(name: str, cfg: SwapCfg, trainer: Trainer) -> dict[str, Any]:
 def parameters(trainer: Trainer) -> dict[str, int]:
     """Trainable numbers of each part."""
     assert trainer.amp is not None
-    judge = sum(p.numel() for p in trainer.amp.net.parameters())
-    return {**trainer.model.n_parameters, **trainer.policy.n_parameters, "discriminator": judge}
+    discriminator = sum(p.numel() for p in trainer.amp.net.parameters())
+    return {
+        **trainer.model.n_parameters,
+        **trainer.policy.n_parameters,
+        "discriminator": discriminator,
+    }
 
 
 @torch.no_grad()
@@ -54,19 +58,19 @@ def obeyed(trainer: Trainer) -> dict[str, bool]:
     """Whether each part, shown a mirrored input, gives its mirrored output to the last bit."""
     assert trainer.amp is not None
     generator = torch.Generator().manual_seed(0)
-    policy, judge = trainer.policy, trainer.amp.net
+    policy, discriminator = trainer.policy, trainer.amp.net
     return {
         **_model_obeys(trainer.model, generator),
-        "actor": _reader_obeys(policy.actor.reader, generator),
-        "critic": _reader_obeys(policy.critic.reader, generator),
-        "discriminator": _reader_obeys(judge.reader, generator),
+        "actor": _mlp_obeys(policy.actor.mlp, generator),
+        "critic": _mlp_obeys(policy.critic.mlp, generator),
+        "discriminator": _mlp_obeys(discriminator.mlp, generator),
     }
 
 
-def _reader_obeys(reader: Reader, generator: torch.Generator) -> bool:
-    x = torch.randn(N, reader.width, generator=generator)
-    there = reader(reader.coordinates(reader.net.rep_in(x)))
-    return torch.equal(there, reader.net.rep_out(reader(reader.coordinates(x))))
+def _mlp_obeys(mlp: NormalizedMLP, generator: torch.Generator) -> bool:
+    x = torch.randn(N, mlp.width, generator=generator)
+    there = mlp(mlp.coordinates(mlp.net.rep_in(x)))
+    return torch.equal(there, mlp.net.rep_out(mlp(mlp.coordinates(x))))
 
 
 def _model_obeys(model: WorldModel, generator: torch.Generator) -> dict[str, bool]:

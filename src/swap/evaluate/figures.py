@@ -14,7 +14,7 @@ from swap.caches import MATPLOTLIB, prepare
 from swap.courses import FAMILIES
 from swap.errors import UserError
 from swap.evaluate.curves import Curve, Row
-from swap.files import whole
+from swap.files import atomic_write
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -61,7 +61,7 @@ def drawable(path: Path | None) -> None:
 
 
 def write(figure: "Figure", path: Path) -> None:
-    with whole(path) as file:
+    with atomic_write(path) as file:
         figure.savefig(file, dpi=DPI, facecolor="white")
 
 

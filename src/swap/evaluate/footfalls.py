@@ -14,7 +14,7 @@ from swap.sim import CONTROL_DT
 
 
 @dataclass(frozen=True)
-class Record:
+class GaitRecording:
     """T frames of N robots on flat ground at z = 0."""
 
     base_pos: Tensor  # [T, N, 3] world, m
@@ -56,7 +56,7 @@ class Feet:
         return round(max(shares, default=float("nan")), 6)
 
 
-def footfalls(record: Record, radius: Tensor) -> Feet:
+def footfalls(record: GaitRecording, radius: Tensor) -> Feet:
     """`radius` [4]: of the feet, which are spheres."""
     down, live = in_contact(record.touching), record.walking[1:]
     steps = live.sum()

@@ -20,9 +20,9 @@ from swap.env import ParkourEnv
 from swap.env.frame import TOUCH_N
 from swap.env.terminations import GRAVITY
 from swap.errors import UserError
-from swap.evaluate.footfalls import Record, footfalls, rate
-from swap.evaluate.trained import Trained, engine_for
-from swap.motions import Clip, find, scaled
+from swap.evaluate.footfalls import GaitRecording, footfalls, rate
+from swap.evaluate.trained import TrainedRobot, engine_for
+from swap.motions import Clip, get_gait, scaled
 from swap.motions.effort import torques
 from swap.motions.library import commands, fitted
 from swap.robots import Robot
@@ -44,7 +44,7 @@ Row = dict[str, Any]
 
 
 def measure(
-    robot: Trained,
+    robot: TrainedRobot,
     speeds_mps: Sequence[float],
     *,
     robots: int,
@@ -58,7 +58,7 @@ def measure(
     for speed in speeds_mps:
         record, mass = walk(robot, speed, robots, seconds, device, seed)
         fallen = 1 - float(record.walking[-1].float().mean())
-        settled = Record(*(x[round(SETTLE_S / CONTROL_DT) :] for x in vars(record).values()))
+        settled = GaitRecording(*(x[round(SETTLE_S / CONTROL_DT) :] for x in vars(record).values()))
         told = {"gait": robot.name, "command_mps": speed}
         yield rows(robot.cfg.env.load_robot(), settled, mass, told, {"fallen": fallen}, feet=feet)
 
@@ -82,8 +82,8 @@ def check(speeds_mps: Sequence[float], robots: int, seconds: float) -> None:
 
 @torch.no_grad()
 def walk(
-    robot: Trained, speed_mps: float, robots: int, seconds: float, device: str, seed: int
-) -> tuple[Record, Tensor]:
+    robot: TrainedRobot, speed_mps: float, robots: int, seconds: float, device: str, seed: int
+) -> tuple[GaitRecording, Tensor]:
     """All frames of `robots` worlds, and what each robot weighs with its payload [N], kg."""
     ground = replace(make("flat", 0.0, np.random.default_rng(seed)), goal_x=REACH_M)
     env = ParkourEnv.trials(
@@ -96,11 +96,11 @@ def walk(
         device=device,
         seed=seed,
     )
-    driver, obs = robot.driver_for(env), env.reset()
+    agent, obs = robot.agent_for(env), env.reset()
     state, walking = env.engine.state, torch.ones(env.n, dtype=torch.bool, device=env.device)
     frames = []
     for _ in range(round(seconds / CONTROL_DT)):
-        step = env.step(driver.act(obs))
+        step = env.step(agent.act(obs))
         obs = step.obs
         walking = walking & ~(step.terminated | step.truncated)
         frames.append(
@@ -112,7 +112,7 @@ def walk(
                 walking,
             )
         )
-    record = Record(*(torch.stack(x).cpu() for x in zip(*frames, strict=True)))
+    record = GaitRecording(*(torch.stack(x).cpu() for x in zip(*frames, strict=True)))
     return record, env.robot.mass + env.engine.drawn.payload.cpu()
 
 
@@ -132,15 +132,15 @@ def references(robot: Robot, speeds_mps: Sequence[float], *, feet: bool = False)
 
 def straight(robot: Robot, name: str) -> list[Clip]:
     """The clips of a gait that go straight ahead, from slow to fast."""
-    gait = find(name)
+    gait = get_gait(name)
     wanted = [c for c in commands(gait) if c.forward_mps > 0 and not (c.left_mps or c.turn_rps)]
     several = [fitted(robot, gait, scaled(robot, command), CLIP_S) for command in wanted]
     return [clip for clip in several if clip is not None]
 
 
-def record_of(robot: Robot, clip: Clip) -> Record:
+def record_of(robot: Robot, clip: Clip) -> GaitRecording:
     """A clip as it is planned, one robot: its torques are those of legs without weight."""
-    cycle = 1 / (clip.pace.frequency_hz * CONTROL_DT)  # in frames
+    cycle = 1 / (clip.timing.frequency_hz * CONTROL_DT)  # in frames
     cut = slice(round(CUT * cycle), round((CUT + CYCLES) * cycle) + 1)
     legs = leg_points_in_world(
         robot, clip.base_pos, clip.base_quat, clip.joint_pos + robot.default_pose
@@ -148,11 +148,11 @@ def record_of(robot: Robot, clip: Clip) -> Record:
     power = np.abs(torques(robot, clip) * clip.joint_vel).sum(1)
     all_along = np.ones(len(clip), bool)
     several = (clip.base_pos, legs, clip.stands, power, all_along)
-    return Record(*(torch.from_numpy(x[cut])[:, None] for x in several))
+    return GaitRecording(*(torch.from_numpy(x[cut])[:, None] for x in several))
 
 
 def rows(
-    robot: Robot, record: Record, mass: Tensor, told: Row, known: Row, *, feet: bool
+    robot: Robot, record: GaitRecording, mass: Tensor, told: Row, known: Row, *, feet: bool
 ) -> list[Row]:
     """One row of all feet, begun by `told` and ended by `known`; with `feet` one of each foot."""
     radius = torch.tensor([leg.foot_radius for leg in robot.legs])

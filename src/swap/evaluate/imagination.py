@@ -1,4 +1,4 @@
-"""A driver at work in, what its world model believes to see and what it foresaw out.
+"""An agent at work in, what its world model believes to see and what it foresaw out.
 
 Two images at every tick, from the same decoder: one of the present latent, which has seen the
 camera's image, and one of the latent of 20 ticks (2 s) ago, taken on to the present by the actions
@@ -11,7 +11,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from swap.policy import Driver
+from swap.policy import Agent
 from swap.world_model import Latent
 
 TICKS = 20
@@ -35,20 +35,20 @@ class _Moment(NamedTuple):
 
 
 class Imagination:
-    """`follow` the driver after every action; `images` are those of the last tick."""
+    """`follow` the agent after every action; `images` are those of the last tick."""
 
-    def __init__(self, driver: Driver, ticks: int = TICKS) -> None:
-        assert driver.model is not None, "there is no world model to ask"
-        assert driver.rate is not None
-        self._driver, self._model, self._rate = driver, driver.model, driver.rate
+    def __init__(self, agent: Agent, ticks: int = TICKS) -> None:
+        assert agent.model is not None, "there is no world model to ask"
+        assert agent.latent_state is not None
+        self._agent, self._model, self._rate = agent, agent.model, agent.latent_state
         self._past: deque[_Moment] = deque(maxlen=ticks + 1)
         self.images: Images | None = None
         self.code, self.k = self._model.cfg.depth, self._model.cfg.k
 
     @torch.no_grad()
     def follow(self, action: Tensor) -> None:
-        """`action` [N, 12]: what `driver.act` has just given."""
-        if self._driver.ticked:
+        """`action` [N, 12]: what `agent.act` has just given."""
+        if self._agent.ticked:
             now = Latent(*(x.clone() for x in self._rate.latent))
             self._past.append(_Moment(now, []))
             self.images = self._imagine()

@@ -23,7 +23,7 @@ from torch import Tensor
 from swap.courses import Boxes, Course, make
 from swap.evaluate.scenes import acting, camera_of, dropped, everyone, moved
 from swap.robots import Robot
-from swap.sensors import DepthCamera, DepthCameraCfg, HeightCfg, HeightMaps, NoiseCfg
+from swap.sensors import DepthCamera, DepthCameraCfg, DepthNoiseCfg, HeightCfg, HeightMaps
 from swap.sim import Draw, Engine, Ranges, Start, draw, make_engine
 from swap.sim.randomise import reps as draw_reps
 from swap.symmetry import ROTATION, VECTOR, Rep, quantities, signs, trivial
@@ -75,7 +75,7 @@ has been seen on a GPU. A wrong mirror map is far beyond both.
 
 
 @dataclass(frozen=True)
-class Mirror:
+class SceneMirror:
     """How everything in a scene mirrors; a wrong one is how tests make the audit fail."""
 
     reps: dict[str, Rep]
@@ -86,10 +86,10 @@ class Mirror:
     """The camera of the image reads its random numbers from right to left."""
 
     @staticmethod
-    def of(robot: Robot) -> "Mirror":
+    def of(robot: Robot) -> "SceneMirror":
         body, heights = robot.body, quantities(robot.body)
         joint, leg = body.joint_rep, body.leg_rep
-        return Mirror(
+        return SceneMirror(
             reps={
                 "base_pos": VECTOR,
                 "base_quat": signs(1, -1, 1, -1),
@@ -127,12 +127,12 @@ class Audit:
         robot: Robot,
         families: Sequence[str],
         device: str,
-        mirror: Mirror | None = None,
+        mirror: SceneMirror | None = None,
         pairs: int = PAIRS,
         seed: int = 0,
     ) -> None:
         self.name, self.robot, self.families, self.pairs = name, robot, families, pairs
-        self.mirror = mirror or Mirror.of(robot)
+        self.mirror = mirror or SceneMirror.of(robot)
         rng = np.random.default_rng(seed)
         courses = [make(f, rng.uniform(), rng) for f in families for _ in range(pairs)]
         self._p = len(courses)
@@ -217,7 +217,7 @@ class _Sensors:
         self._audit, self._device, engine = audit, device, audit.engine
         n, slots, legs = engine.n, engine.boxes.slots, audit.robot.legs
         radius = [leg.thigh_radius for leg in legs] + [leg.shank_radius for leg in legs]
-        cfg = DepthCameraCfg(camera=camera_of(audit.robot), noise=NoiseCfg(dropped=0.1))
+        cfg = DepthCameraCfg(camera=camera_of(audit.robot), noise=DepthNoiseCfg(dropped=0.1))
         self._camera = DepthCamera(cfg, n, slots, device, radius)
         half = n // 2
         draws = self._camera.draws

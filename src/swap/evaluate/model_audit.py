@@ -23,10 +23,10 @@ from swap.courses import FAMILIES
 from swap.evaluate.mirror_audit import TOLERANCE
 from swap.evaluate.pairs import Pairs
 from swap.evaluate.scenes import bank_of
-from swap.evaluate.trained import Trained
+from swap.evaluate.trained import TrainedRobot
 from swap.learn.style import FRAME, GROUP
 from swap.nn.check import numerics
-from swap.policy import LATENT, Driver, TwoRate
+from swap.policy import LATENT, Agent, LatentState
 from swap.symmetry import VECTOR, Grid, Rep, trivial
 
 STEPS = 100
@@ -36,7 +36,7 @@ DIFFICULTIES = (0.0, 0.3, 0.6)
 RESETS = 0.02
 """So often a world forgets everything when it is fed, to see that this mirrors too."""
 GRID = 1024.0
-"""Drivers read observations as multiples of 1 / GRID, far below their noise.
+"""Agents read observations as multiples of 1 / GRID, far below their noise.
 
 Two mirrored worlds are some 1e-12 apart, in float64. Now and then that becomes a unit in the last
 place of a float32 observation; a policy answers it, and a walking robot is chaos: without rounding
@@ -50,7 +50,7 @@ class ModelAudit:
 
     def __init__(
         self,
-        robot: Trained,
+        robot: TrainedRobot,
         device: str,
         families: Sequence[str] = (),
         *,
@@ -79,10 +79,10 @@ class ModelAudit:
     # --- driven ---------------------------------------------------------------------------------
     @torch.no_grad()
     def drive(self, steps: int = STEPS) -> None:
-        """Both halves of the pairs, each by a driver of its own: in one batch a row's place could
+        """Both halves of the pairs, each by an agent of its own: in one batch a row's place could
         change the order of a sum."""
         env, half = self.env, self.pairs
-        one, two = (Driver(self.networks, half, self.device) for _ in range(2))
+        one, two = (Agent(self.networks, half, self.device) for _ in range(2))
         obs = env.reset()
         start_w = env.engine.state.base_pos[:half].clone()
         with numerics("fp32", self.device):
@@ -133,7 +133,7 @@ class ModelAudit:
         policy, model = self.networks
         n, action = self.pairs, policy.action
         generator = torch.Generator().manual_seed(self._seed + 1)
-        rate = None if model is None else TwoRate(model, n, self.device)
+        rate = None if model is None else LatentState(model, n, self.device)
         told: dict[str, list[Tensor]] = {name: [] for name in self._reps()}
         last = None
         for seen, done in zip(self._seen, self._done, strict=True):

@@ -8,14 +8,14 @@ from torch import Tensor
 
 from swap.courses import Course
 from swap.env import EnvCfg, Trials
-from swap.env.chance import Chance
+from swap.env.chance import RandomSource
 from swap.robots import Robot
 from swap.sim import Draw, Ranges, mirror
 from swap.sim.randomise import mirror_push
 from swap.symmetry import Rep
 
 
-class MirroredChance(Chance):
+class MirroredRandomSource(RandomSource):
     """The second half of the worlds has the mirrored luck of the first."""
 
     def uniform(self, *shape: int) -> Tensor:
@@ -50,5 +50,5 @@ class Pairs(Trials):
             draws.key[half:] = draws.key[:half]
             draws.mirrored[half:] = True
 
-    def _make_chance(self, seed: int) -> Chance:
-        return MirroredChance(self.n, self.device, seed)
+    def _make_rng(self, seed: int) -> RandomSource:
+        return MirroredRandomSource(self.n, self.device, seed)

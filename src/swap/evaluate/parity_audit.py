@@ -36,10 +36,10 @@ def audit(
     robot: Robot, families: Sequence[str], device: str, **options: Any
 ) -> Iterator[dict[str, Any]]:
     """A row a family: one control step (largest, p99) and 100 free physics steps."""
-    yield from Parity(robot, families, device, **options).rows()
+    yield from EngineComparison(robot, families, device, **options).rows()
 
 
-class Parity:
+class EngineComparison:
     """Some worlds of each family, in the cpu engine and in the gpu engine on `device`."""
 
     def __init__(

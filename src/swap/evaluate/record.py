@@ -12,12 +12,12 @@ from typing import Any
 
 from swap.courses import FAMILIES, difficulty_of
 from swap.evaluate.success import Progress, measure
-from swap.evaluate.trained import Trained
+from swap.evaluate.trained import TrainedRobot
 from swap.evaluate.wilson import wilson
 from swap.robots import Robot
 
 OBSTACLES = ("box", "gap")
-SHARES = (0.9, 0.5)
+FRACTIONS = (0.9, 0.5)
 STEP_M = 0.02
 """A search ends when its bracket is no wider."""
 PUBLISHED = (
@@ -54,15 +54,15 @@ class Probe:
 class Search:
     """For the largest size between `low` and `high` that succeeds in `share` of the trials."""
 
-    share: float
+    fraction: float
     low: float
     high: float
 
     def bracket(self, probes: Sequence[Probe]) -> tuple[float | None, float | None]:
         """The largest size that passed below the smallest that failed, and that one; None for what
         has not been probed. Where probes contradict each other it is the smaller size."""
-        failed = min((p.size for p in probes if p.rate < self.share), default=None)
-        sizes = [p.size for p in probes if p.rate >= self.share]
+        failed = min((p.size for p in probes if p.rate < self.fraction), default=None)
+        sizes = [p.size for p in probes if p.rate >= self.fraction]
         return max((s for s in sizes if failed is None or s < failed), default=None), failed
 
     def next(self, probes: Sequence[Probe]) -> float | None:
@@ -86,8 +86,8 @@ class Search:
     def interval(self, probes: Sequence[Probe]) -> tuple[float | None, float | None]:
         """From the largest size whose Wilson interval lies above the wanted share to the smallest
         whose interval lies below it; None where there is none."""
-        above = max((p.size for p in probes if p.interval[0] > self.share), default=None)
-        return above, min((p.size for p in probes if p.interval[1] < self.share), default=None)
+        above = max((p.size for p in probes if p.interval[0] > self.fraction), default=None)
+        return above, min((p.size for p in probes if p.interval[1] < self.fraction), default=None)
 
     def _ends(self, probes: Sequence[Probe]) -> tuple[float, float]:
         passed, failed = self.bracket(probes)
@@ -131,7 +131,7 @@ def _next(searches: Searches, known: Probes) -> list[tuple[str, float]]:
 
 
 def search_all(
-    robot: Trained,
+    robot: TrainedRobot,
     *,
     trials: int,
     speed_mps: float,
@@ -141,7 +141,9 @@ def search_all(
 ) -> tuple[Searches, Probes]:
     """The searches for boxes and gaps, one a share, and the probes that answer them."""
     searches = {
-        name: [Search(share, FAMILIES[name].size.low, FAMILIES[name].largest) for share in SHARES]
+        name: [
+            Search(share, FAMILIES[name].size.low, FAMILIES[name].max_size) for share in FRACTIONS
+        ]
         for name in OBSTACLES
     }
 
@@ -153,7 +155,7 @@ def search_all(
 
         def tell(now: Progress) -> None:
             if told is not None:
-                share = (before + now.share * now.trials) / total
+                share = (before + now.fraction * now.trials) / total
                 told(Progress(before + now.ended, total, share))
 
         rows = measure(
@@ -183,7 +185,7 @@ def record_table(searches: Searches, probes: Probes, robot: Robot) -> list[dict[
             rows.append(
                 {
                     "family": family,
-                    "share": search.share,
+                    "fraction": search.fraction,
                     "size": size,
                     "at_least": size == search.high,
                     "interval": search.interval(found),

@@ -15,7 +15,7 @@ HIDDEN = 3
 """A geom group that the renderer leaves out."""
 
 
-class Renderer:
+class MujocoRenderer:
     """Boxes only, as our camera sees them by default, of all worlds of an engine.
 
     It looks from where MuJoCo last placed the camera: before the last physics step.
@@ -55,7 +55,7 @@ class Renderer:
         return torch.where(depth > 0, scaled.clamp(0, 1), 1.0)
 
 
-def attempt(build: Callable[[], Renderer]) -> tuple[Renderer | None, str]:
+def try_renderer(build: Callable[[], MujocoRenderer]) -> tuple[MujocoRenderer | None, str]:
     """A renderer that has rendered once, or why there is none."""
     try:
         renderer = build()

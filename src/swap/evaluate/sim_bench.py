@@ -15,13 +15,13 @@ from typing import Any
 import torch
 
 from swap.courses import Course
-from swap.evaluate.rivals import Renderer, attempt
+from swap.evaluate.rivals import MujocoRenderer, try_renderer
 from swap.evaluate.scenes import acting, bank_of, camera_of, everyone
 from swap.robots import Robot, load
 from swap.sensors import DepthCamera, DepthCameraCfg, HeightCfg, HeightMaps
-from swap.sim import Engine, Ranges, Report, draw, make_engine
+from swap.sim import Engine, FaultReport, Ranges, draw, make_engine
 from swap.sim.gpu import GpuEngine
-from swap.sim.wake import can_run
+from swap.sim.wake import warp_runs_on
 
 Job = Callable[[], Any]
 
@@ -53,7 +53,7 @@ def bench(
     if kind == "cuda":
         races.append(("cpu", RIVAL_WORLDS))
     for place, n in races:
-        names = ["gpu"] if place != "cpu" else ["cpu", "gpu"] if can_run("cpu") else ["cpu"]
+        names = ["gpu"] if place != "cpu" else ["cpu", "gpu"] if warp_runs_on("cpu") else ["cpu"]
         for name in names:
             _Entry(name, it, bank, 2, place, slots).warm_up()
         entries = [_Entry(name, it, bank, n, place, slots) for name in names]
@@ -128,12 +128,12 @@ class _Entry:
         self._draw = draw(Ranges(), robot, n, self._generator)
         self.jobs: dict[str, Job] = {}
         self.note = ""
-        if can_run(device):
+        if warp_runs_on(device):
             self._add_sensors()
         for _ in range(3):
             self.step_and_reset()
         self.memory_mib = _memory_mib(device) - before
-        if isinstance(self.engine, GpuEngine) and can_run(device):
+        if isinstance(self.engine, GpuEngine) and warp_runs_on(device):
             self._add_rival(self.engine)
 
     def _add_sensors(self) -> None:
@@ -156,7 +156,7 @@ class _Entry:
         )
 
     def _add_rival(self, engine: GpuEngine) -> None:
-        renderer, self.note = attempt(lambda: Renderer(engine, camera_of(engine.robot)))
+        renderer, self.note = try_renderer(lambda: MujocoRenderer(engine, camera_of(engine.robot)))
         if renderer is not None:
             self.jobs["render() ms"] = renderer
 
@@ -205,8 +205,8 @@ def _race_engines(entries: Sequence[_Entry], seconds: float) -> Iterator[dict[st
         yield row
 
 
-def _trouble(report: Report) -> str:
-    if report == Report():
+def _trouble(report: FaultReport) -> str:
+    if report == FaultReport():
         return ""
     return (
         f"{report.nonfinite} non-finite, {report.overflow} overflows, "

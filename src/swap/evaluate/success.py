@@ -17,11 +17,11 @@ import torch
 
 from swap.courses import FAMILIES, Course, make, size_of
 from swap.env import ParkourEnv
-from swap.env.terminations import End
-from swap.env.trials import Outcome
+from swap.env.terminations import EndReason
+from swap.env.trials import TrialResults
 from swap.errors import UserError
 from swap.evaluate.causes import RANDOM, causes, drawn_values
-from swap.evaluate.trained import Trained, engine_for
+from swap.evaluate.trained import TrainedRobot, engine_for
 from swap.evaluate.wilson import wilson
 
 Side = Literal["left", "right", "both"]
@@ -43,18 +43,18 @@ class Progress:
     """Trials that are over."""
     trials: int
     """Of so many."""
-    share: float
+    fraction: float
     """Of the work, from 0 to 1: an estimate within a batch of trials."""
 
 
 def points(
-    families: Sequence[str], per_family: int, hardest: float = 1.0
+    families: Sequence[str], per_family: int, max_difficulty: float = 1.0
 ) -> list[tuple[str, float]]:
-    """(family, difficulty), evenly from 0 to `hardest`, or as far as a family can be built; a
-    family without sizes has one."""
+    """(family, difficulty), evenly from 0 to `max_difficulty`, or as far as a family can be built;
+    a family without sizes has one."""
     out = []
     for name in families:
-        span, top = FAMILIES[name].size, min(hardest, FAMILIES[name].hardest)
+        span, top = FAMILIES[name].size, min(max_difficulty, FAMILIES[name].max_difficulty)
         steps = [0.0] if span.low == span.high else np.linspace(0, top, per_family).tolist()
         out += [(name, float(d)) for d in steps]
     return out
@@ -69,7 +69,7 @@ def course_of(family: str, difficulty: float, trial: int, *, seed: int, side: Si
 
 
 def measure(
-    robot: Trained,
+    robot: TrainedRobot,
     wanted: Sequence[tuple[str, float]],
     *,
     trials: int,
@@ -96,21 +96,23 @@ def measure(
             ]
             before = pass_ * each + first
             look = partial(_tell, told, before, len(courses), len(speeds_mps) * each)
-            outcome = attempt(robot, courses, speed, device, seed + first, blind=blind, look=look)
+            outcome = run_trials(
+                robot, courses, speed, device, seed + first, blind=blind, look=look
+            )
             reasons = torch.cat([reasons, outcome.reason.cpu()])
             values = torch.cat([values, drawn_values(outcome.drawn)])
             while len(reasons) >= trials:
                 row = _row(*next(rows), speed, side, reasons[:trials].tolist())
                 if why:
-                    won = reasons[:trials] == int(End.SUCCESS)
+                    won = reasons[:trials] == int(EndReason.SUCCESS)
                     row["causes"] = causes(values[:trials], won)
                 yield row
                 reasons, values = reasons[trials:], values[trials:]
 
 
 @torch.no_grad()
-def attempt(
-    robot: Trained,
+def run_trials(
+    robot: TrainedRobot,
     courses: Sequence[Course],
     speed_mps: float,
     device: str,
@@ -119,7 +121,7 @@ def attempt(
     each: int = 1,
     blind: bool = False,
     look: Callable[[int, float], None] | None = None,
-) -> Outcome:
+) -> TrialResults:
     """One episode in every world, `each` on every course. `look` is told now and then how many
     trials have ended, and the share of the work that is done."""
     # Pushes are a part of training, not of the task.
@@ -134,10 +136,10 @@ def attempt(
         device=device,
         seed=seed,
     )
-    driver, obs = robot.driver_for(env, blind=blind), env.reset()
+    agent, obs = robot.agent_for(env, blind=blind), env.reset()
     limit = env.cfg.episode_steps
     for step in range(limit + 1):
-        obs = env.step(driver.act(obs)).obs
+        obs = env.step(agent.act(obs)).obs
         if step % LOOK_EVERY == 0 or step == limit:
             ended = env.ended
             if look is not None:
@@ -163,14 +165,14 @@ def _tell(
 
 def reason_name(reason: int) -> str:
     """`upside down`."""
-    return End(reason).name.lower().replace("_", " ")
+    return EndReason(reason).name.lower().replace("_", " ")
 
 
 def _row(
     family: str, difficulty: float, speed_mps: float, side: Side, reasons: Sequence[int]
 ) -> dict[str, Any]:
     counts, n = Counter(reasons), len(reasons)
-    won = counts.pop(int(End.SUCCESS), 0)
+    won = counts.pop(int(EndReason.SUCCESS), 0)
     why = {reason_name(reason): times for reason, times in counts.most_common()}
     low, high = wilson(won, n)
     return {
@@ -186,14 +188,14 @@ def _row(
         "high": high,
         "failures": ", ".join(f"{name} {times}" for name, times in why.items()),
         "reasons": why,
-        "stalled": why.get(reason_name(End.STALLED), 0) / n,
+        "stalled": why.get(reason_name(EndReason.STALLED), 0) / n,
     }
 
 
 def _check(
-    robot: Trained, trials: int, speeds_mps: Sequence[float], seed: int, blind: bool
+    robot: TrainedRobot, trials: int, speeds_mps: Sequence[float], seed: int, blind: bool
 ) -> None:
-    if blind and not robot.sees:
+    if blind and not robot.has_world_model:
         raise UserError(f"a robot of preset {robot.name} has no camera to blank; leave --blind out")
     if trials < 1:
         raise UserError(f"--trials {trials} measures nothing; use 1 or more")

@@ -14,11 +14,11 @@ import torch
 from swap.errors import UserError
 from swap.learn import Trainer
 from swap.runs import ParkourCfg
-from swap.runs.presets import find
+from swap.runs.presets import get_preset
 
 TIMED = 10
 """Iterations that are timed part by part."""
-PARTS = (
+SECTIONS = (
     "physics",
     "course, reward, observation",
     "camera",
@@ -32,7 +32,7 @@ PARTS = (
 )
 
 
-class Parts:
+class SectionTimer:
     """Time spent in calls, by name: by marks on a GPU, by the clock elsewhere."""
 
     def __init__(self, device: torch.device) -> None:
@@ -74,7 +74,7 @@ def bench(
     preset: str, *, worlds: int | None, iterations: int, warm_up: int, device: str
 ) -> dict[str, Any]:
     """Milliseconds an iteration by part, steps a second, memory in GiB."""
-    cfg = find(preset)
+    cfg = get_preset(preset)
     if not isinstance(cfg, ParkourCfg):
         raise UserError(f"preset '{preset}' trains no robot; name another, e.g. swap or teacher")
     cfg = cfg if worlds is None else replace(cfg, worlds=worlds)
@@ -93,7 +93,7 @@ def bench(
     whole = 1000 * _time(trainer, TIMED)
     spent = {name: ms / TIMED for name, ms in parts.read().items()}
     spent["other"] = whole - sum(spent.values())
-    row |= {name: spent[name] for name in PARTS if name in spent}
+    row |= {name: spent[name] for name in SECTIONS if name in spent}
     row["GiB"] = torch.cuda.max_memory_allocated() / 2**30 if on_gpu else None
     return row
 
@@ -106,16 +106,16 @@ def _time(trainer: Trainer, iterations: int) -> float:
     return (time.perf_counter() - start) / iterations
 
 
-def _watched(trainer: Trainer) -> Parts:
-    parts, env, collector = Parts(trainer.device), trainer.env, trainer.collector
+def _watched(trainer: Trainer) -> SectionTimer:
+    parts, env, collector = SectionTimer(trainer.device), trainer.env, trainer.collector
     parts.watch(env.engine, "step", "physics")  # type: ignore[attr-defined]
     for method in ("_act", "_renew_bodies", "_react"):
         parts.watch(env, method, "course, reward, observation")
     parts.watch(env, "_photograph", "camera")
-    for method in ("study", "decide", "judge"):
+    for method in ("update_normalizers", "decide", "bootstrap_value"):
         parts.watch(collector, method, "policy")
-    if collector.eyes is not None:
-        parts.watch(collector.eyes, "look", "world-model tick")
+    if collector.latent_tracker is not None:
+        parts.watch(collector.latent_tracker, "observe", "world-model tick")
     if collector.style is not None:
         for method in ("reward", "remember"):
             parts.watch(collector.style, method, "style")

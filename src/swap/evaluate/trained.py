@@ -5,27 +5,27 @@ from pathlib import Path
 import torch
 
 from swap.env import ParkourEnv
-from swap.env.cfg import Engine
+from swap.env.cfg import EngineName
 from swap.errors import UserError, printable
-from swap.kept import under
-from swap.learn.amp import discriminator
+from swap.kept import sub_state
+from swap.learn.amp import build_discriminator
 from swap.learn.style import GROUP, frame_of
 from swap.learn.trainer import NETWORKS
-from swap.policy import Discriminator, Driver, Networks, networks
+from swap.policy import Agent, Discriminator, Networks, build_networks
 from swap.runs import to_json
 from swap.runs.models import SavedModel, model_of, read_model
-from swap.runs.presets import find
+from swap.runs.presets import get_preset
 from swap.runs.robots import with_robot
 
 POLICY, MODEL, STYLE = NETWORKS
 """How the names of tensors begin in a checkpoint: of the policy, world model, discriminator."""
 
 
-class Trained(SavedModel):
+class TrainedRobot(SavedModel):
     """A saved model whose networks can be made and filled."""
 
     @property
-    def sees(self) -> bool:
+    def has_world_model(self) -> bool:
         """It has a world model, which sees by a camera."""
         return self.cfg.learning.model is not None
 
@@ -34,7 +34,7 @@ class Trained(SavedModel):
         cfg = self.cfg.learning
         net = None if cfg.model is None else cfg.model.net
         try:
-            made = networks(cfg.policy, net, env.groups, env.spaces.action, cfg.seed)
+            made = build_networks(cfg.policy, net, env.groups, env.spaces.action, cfg.seed)
         except (RuntimeError, MemoryError) as error:  # more memory than there is
             raise UserError(
                 f"the networks of this config cannot be built: {printable(error, 120)}"
@@ -42,28 +42,28 @@ class Trained(SavedModel):
         for part, prefix in zip(made, (POLICY, MODEL), strict=True):
             if part is not None:
                 self._fill(part, prefix).to(device or env.device)
-            elif under(prefix, self.tensors):
+            elif sub_state(prefix, self.tensors):
                 raise misfit(prefix, "is among the weights, and not in the config")
         return made
 
-    def driver_for(self, env: ParkourEnv, *, blind: bool = False) -> Driver:
+    def agent_for(self, env: ParkourEnv, *, blind: bool = False) -> Agent:
         """Drives all worlds of `env`."""
-        return Driver(self.networks_for(env), env.n, env.device, blind=blind)
+        return Agent(self.networks_for(env), env.n, env.device, blind=blind)
 
     def discriminator_for(
         self, env: ParkourEnv, device: str | torch.device | None = None
     ) -> Discriminator | None:
-        """The judge of style; None if there was none, or if it was not kept."""
+        """The discriminator; None if there was none, or if it was not kept."""
         cfg = self.cfg.learning
-        if cfg.amp is None or (self.tensors and not under(STYLE, self.tensors)):
+        if cfg.amp is None or (self.tensors and not sub_state(STYLE, self.tensors)):
             return None
-        net = discriminator(cfg.amp, frame_of(env.groups[GROUP]).rep, cfg.seed)
+        net = build_discriminator(cfg.amp, frame_of(env.groups[GROUP]).rep, cfg.seed)
         self._fill(net, STYLE).to(device or env.device)
         return net
 
     def _fill(self, part: torch.nn.Module, prefix: str) -> torch.nn.Module:
         if self.tensors:
-            live, saved = part.state_dict(), under(prefix, self.tensors)
+            live, saved = part.state_dict(), sub_state(prefix, self.tensors)
             for name in sorted(live.keys() | saved.keys()):
                 check_pair(prefix + name, live.get(name), saved.get(name))
             part.load_state_dict(saved)
@@ -85,19 +85,21 @@ def misfit(name: str, how: str) -> UserError:
     return UserError(f"the weights do not fit their config: '{name}' {how}; fetch the model again")
 
 
-def trained(path: Path) -> Trained:
+def load_trained(path: Path) -> TrainedRobot:
     """From the folder of a run, its newest sound checkpoint; from a kept file; or by its name."""
     return _able(read_model(path))
 
 
-def untrained(preset: str) -> Trained:
+def untrained(preset: str) -> TrainedRobot:
     """The preset as it begins."""
-    return _able(model_of(Path(preset), {"preset": preset, "cfg": to_json(find(preset))}, 0, {}))
+    return _able(
+        model_of(Path(preset), {"preset": preset, "cfg": to_json(get_preset(preset))}, 0, {})
+    )
 
 
-def _able(model: SavedModel) -> Trained:
-    return Trained(model.name, model.iteration, with_robot(model.cfg), model.tensors)
+def _able(model: SavedModel) -> TrainedRobot:
+    return TrainedRobot(model.name, model.iteration, with_robot(model.cfg), model.tensors)
 
 
-def engine_for(device: str) -> Engine:
+def engine_for(device: str) -> EngineName:
     return "gpu" if torch.device(device).type == "cuda" else "cpu"

@@ -9,10 +9,10 @@ from swap.learn.gae import gae
 from swap.learn.mirrored import SymmetryCfg
 from swap.learn.model import ModelCfg, ModelLearner
 from swap.learn.ppo import PPO, PPOCfg
-from swap.learn.replay import Replay
+from swap.learn.replay import ReplayBuffer
 from swap.learn.rollout import Rollout
 from swap.learn.trainer import Trainer, TrainerCfg
-from swap.learn.world import World
+from swap.learn.world import VecEnv
 
 __all__ = [
     "AMP",
@@ -21,11 +21,11 @@ __all__ = [
     "ModelCfg",
     "ModelLearner",
     "PPOCfg",
-    "Replay",
+    "ReplayBuffer",
     "Rollout",
     "SymmetryCfg",
     "Trainer",
     "TrainerCfg",
-    "World",
+    "VecEnv",
     "gae",
 ]

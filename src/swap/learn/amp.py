@@ -12,15 +12,15 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from swap.capture import Captured
+from swap.capture import GraphedCallable
 from swap.errors import UserError
 from swap.learn.adam import GuardedAdam
-from swap.learn.ring import Ring
-from swap.learn.tally import Tally
-from swap.learn.together import Found, Pooled, gradient_step
+from swap.learn.ring import RingBuffer
+from swap.learn.tally import MetricAccumulator
+from swap.learn.together import Gradients, PooledNorms, gradient_step
 from swap.policy.discriminator import Discriminator, style_reward
 from swap.symmetry import Rep
-from swap.team import ALONE, Team
+from swap.team import SINGLE_PROCESS, ProcessGroup
 from swap.validate import check_numbers
 
 MEANS = ("loss", "penalty", "expert", "policy", "grad_norm")
@@ -67,7 +67,7 @@ class AMPCfg:
         )
 
 
-def discriminator(cfg: AMPCfg, rep: Rep, seed: int) -> Discriminator:
+def build_discriminator(cfg: AMPCfg, rep: Rep, seed: int) -> Discriminator:
     """With its first weights; `rep` mirrors one frame."""
     with torch.random.fork_rng(devices=[]):  # the same first weights on every device
         torch.manual_seed(seed)
@@ -84,11 +84,11 @@ class AMP:
         rep: Rep,
         n: int,
         steps: int,
-        tally: Tally,
+        metrics: MetricAccumulator,
         *,
         capture: bool,
         seed: int = 0,
-        team: Team = ALONE,
+        processes: ProcessGroup = SINGLE_PROCESS,
     ) -> None:
         """`expert` [M, 2, d] lives where the worlds do; `rep` mirrors one frame [d]; `steps`: of a
         rollout."""
@@ -97,32 +97,37 @@ class AMP:
                 f"expert transitions are {list(expert.shape)}; give [M, 2, {rep.dim}], M > 0"
             )
         device = expert.device
-        self.cfg, self.expert, self.team = cfg, expert, team
-        self.net = discriminator(cfg, rep, seed).to(device)
+        self.cfg, self.expert, self.processes = cfg, expert, processes
+        self.net = build_discriminator(cfg, rep, seed).to(device)
         per_step = min(n, max(1, cfg.replay // (cfg.span * steps)), cfg.replay)
-        self.ring = Ring(cfg.replay, 2 * rep.dim, n, per_step, device)
-        self.means = tally.means(*(f"amp/{name}" for name in MEANS))
-        self.style = tally.means("amp/style")
-        self.counted = tally.means("amp/counted")
+        self.ring = RingBuffer(cfg.replay, 2 * rep.dim, n, per_step, device)
+        self.means = metrics.means(*(f"amp/{name}" for name in MEANS))
+        self.style = metrics.means("amp/style")
+        self.counted = metrics.means("amp/counted")
         names = "amp/updates", "guard/amp_skipped", *(f"guard/amp_{x}" for x in CULPRITS)
-        self.faults = tally.counts(*names, shared=True)
+        self.faults = metrics.counts(*names, shared=True)
         # Where recordings look for their input.
         self.pair = torch.zeros(n, 2, rep.dim, device=device)
         self.mask = torch.zeros(n, dtype=torch.bool, device=device)
         self.ours, self.theirs = (
             torch.zeros(cfg.batch, dtype=torch.long, device=device) for _ in range(2)
         )
-        self.judge = Captured(self._judge, device, enabled=capture)
-        self.keep = Captured(self._keep, device, enabled=capture)
-        self.statistics = Pooled(team, self.net.reader.norm)
-        self._look = Captured(self._observe_picked, device, enabled=capture)
+        self.score = GraphedCallable(self._score, device, enabled=capture)
+        self.keep = GraphedCallable(self._keep, device, enabled=capture)
+        self.statistics = PooledNorms(processes, self.net.mlp.norm)
+        self._look = GraphedCallable(self._observe_picked, device, enabled=capture)
         self.step = gradient_step(
-            self._find, self._move, team, device, capture=capture, before=self._acquaint
+            self._compute_gradients,
+            self._apply_gradients,
+            processes,
+            device,
+            capture=capture,
+            before=self._acquaint,
         )
         self._make_adam(device)
 
     def _make_adam(self, device: torch.device) -> None:
-        net = self.net.reader.net
+        net = self.net.mlp.net
         assert net.out is not None
         head = list(net.out.parameters())
         trunk = [p for p in self.net.parameters() if all(p is not q for q in head)]
@@ -142,7 +147,7 @@ class AMP:
         The next call overwrites it."""
         self.pair.copy_(pair)
         self.mask.copy_(mask)
-        return self.judge()
+        return self.score()
 
     def store(self, pair: Tensor, mask: Tensor) -> None:
         """Remember transitions to learn from, where `mask` is True: those that are valid, and far
@@ -152,7 +157,7 @@ class AMP:
         self.keep()
 
     @torch.no_grad()
-    def _judge(self) -> Tensor:
+    def _score(self) -> Tensor:
         mask, flat = self._sound()
         style = torch.where(mask, style_reward(self.net(self.net.coordinates(flat))), 0.0)
         several = mask.sum()
@@ -196,21 +201,21 @@ class AMP:
         self._observe(*self._samples(), self.ring.count > 0)
 
     def _observe(self, expert: Tensor, policy: Tensor, filled: Tensor) -> None:
-        norm = self.net.reader.norm
+        norm = self.net.mlp.norm
         norm.update(expert, filled.expand(len(expert)))
         norm.update(policy, filled.expand(len(policy)))
 
-    def _find(self) -> Found:
+    def _compute_gradients(self) -> Gradients:
         """Where to go from here, by the samples that were picked."""
         expert, policy = self._samples()
         filled = self.ring.count > 0
-        if self.team.alone:  # else they are acquainted
+        if self.processes.alone:  # else they are acquainted
             self._observe(expert, policy, filled)
         losses = self.losses(self.net.coordinates(expert), self.net.coordinates(policy))
         gradients = torch.autograd.grad(losses["loss"], self.parameters)
-        return Found(gradients, losses, filled)
+        return Gradients(gradients, losses, filled)
 
-    def _move(self, found: Found) -> None:
+    def _apply_gradients(self, found: Gradients) -> None:
         """One gradient step."""
         gradients, losses, weight = found
         with torch.no_grad():

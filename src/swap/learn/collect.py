@@ -5,22 +5,22 @@ from collections.abc import Callable, Mapping
 import torch
 from torch import Tensor
 
-from swap.capture import Captured
-from swap.learn.eyes import Eyes
+from swap.capture import GraphedCallable
+from swap.learn.eyes import LatentTracker
 from swap.learn.gae import gae
 from swap.learn.rollout import Rollout
-from swap.learn.style import Style
-from swap.learn.tally import Tally
-from swap.learn.twin import Glass
-from swap.learn.world import World
+from swap.learn.style import StyleReward
+from swap.learn.tally import MetricAccumulator
+from swap.learn.twin import MirroredInputs
+from swap.learn.world import VecEnv
 from swap.policy import ActorCritic
-from swap.team import ALONE, Team
+from swap.team import SINGLE_PROCESS, ProcessGroup
 
 FIGURES = ("reward", "value", "std", "explained_variance")
 HUGE = 1e15
 """As good as infinite: squares of larger numbers do not fit into single precision, and learning
 squares rewards and values."""
-STUDY_EVERY = 4
+NORMALIZE_EVERY = 4
 """Normalisers learn from the first of so many steps: the next ones look much like it, and their
 sums in double precision are, on a CPU, a third of what a policy's step costs."""
 
@@ -31,24 +31,29 @@ class Collector:
     def __init__(
         self,
         policy: ActorCritic,
-        env: World,
+        env: VecEnv,
         rollout: Rollout,
-        tally: Tally,
+        metrics: MetricAccumulator,
         noise: Callable[[], Tensor],
         *,
-        eyes: Eyes | None = None,
-        style: Style | None = None,
-        glass: Glass | None = None,
+        latent_tracker: LatentTracker | None = None,
+        style: StyleReward | None = None,
+        mirrored_inputs: MirroredInputs | None = None,
         capture: bool,
-        team: Team = ALONE,
+        processes: ProcessGroup = SINGLE_PROCESS,
     ) -> None:
-        """`eyes` hold the latent that the policy reads; `style` adds to the reward; in `glass` is
-        seen what the rollout keeps of the mirror."""
+        """`latent_tracker` holds the latent that the policy reads; `style` adds to the reward;
+        `mirrored_inputs` gives what the rollout stores of the mirrored worlds."""
         self.policy, self.env, self.rollout = policy, env, rollout
-        self.eyes, self.style, self.glass, self.team = eyes, style, glass, team
-        self.means = tally.means(*(f"rollout/{name}" for name in FIGURES))
+        self.latent_tracker, self.style, self.mirrored_inputs, self.processes = (
+            latent_tracker,
+            style,
+            mirrored_inputs,
+            processes,
+        )
+        self.means = metrics.means(*(f"rollout/{name}" for name in FIGURES))
         self.bad_action, self.bad_reward, self.bad_value, self.bad_advantage = (
-            tally.counts(f"guard/{name}") for name in ("action", "reward", "value", "advantage")
+            metrics.counts(f"guard/{name}") for name in ("action", "reward", "value", "advantage")
         )
         self.draw_noise, device = noise, env.device
         # Where a recording looks for its input.
@@ -58,15 +63,15 @@ class Collector:
             if name in env.groups
         }
         # What the policy reads: more than the worlds give, if there is a latent.
-        self._read = self.obs if eyes is None else {**self.obs, **eyes.latents}
-        self.bad_obs = tally.counts(*(f"guard/obs.{name}" for name in self._read))
+        self._read = self.obs if latent_tracker is None else {**self.obs, **latent_tracker.latents}
+        self.bad_obs = metrics.counts(*(f"guard/obs.{name}" for name in self._read))
         self.noise = torch.zeros(env.n, policy.action.dim, device=device)
         self.begun = torch.zeros(env.n, dtype=torch.bool, device=device)
         """Worlds whose next step is one: the others have ended and are about to be reset."""
         self.running = False
-        self.study = Captured(self._study, device, enabled=capture)
-        self.decide = Captured(self._decide, device, enabled=capture)
-        self.judge = Captured(self._judge, device, enabled=capture)
+        self.update_normalizers = GraphedCallable(self._update_normalizers, device, enabled=capture)
+        self.decide = GraphedCallable(self._decide, device, enabled=capture)
+        self.bootstrap_value = GraphedCallable(self._bootstrap_value, device, enabled=capture)
 
     @torch.no_grad()
     def collect(self, gamma: float, lam: float) -> None:
@@ -79,8 +84,8 @@ class Collector:
         roll.std.copy_(self.policy.actor.head.std_per_orbit)
         for t in range(roll.steps):
             self.noise.copy_(self.draw_noise())
-            if t % STUDY_EVERY == 0:
-                self.study()
+            if t % NORMALIZE_EVERY == 0:
+                self.update_normalizers()
             inputs, action, mean, log_prob, value, sound = self.decide()
             for kept, x in zip((*roll.inputs, *roll.mirrored), inputs, strict=True):
                 kept[t].copy_(x)
@@ -88,8 +93,8 @@ class Collector:
             roll.mean[t].copy_(mean)
             roll.log_prob[t].copy_(log_prob)
             roll.value[t].copy_(value)
-            if self.eyes is not None:
-                self.eyes.act(roll.action[t])
+            if self.latent_tracker is not None:
+                self.latent_tracker.record(roll.action[t])
             step = self.env.step(roll.action[t])
             finite = bounded(step.reward)
             self.bad_reward.add([(~finite).sum()])
@@ -101,32 +106,32 @@ class Collector:
             roll.truncated[t].copy_(step.truncated)
             self._look(step.obs)
             self.begun.copy_(~(step.terminated | step.truncated))
-        roll.value[roll.steps].copy_(self.judge())
+        roll.value[roll.steps].copy_(self.bootstrap_value())
         self._estimate(gamma, lam)
 
     def _look(self, obs: Mapping[str, Tensor]) -> None:
         """Worlds that had not `begun` were just reset: this is the first they see."""
         for name, x in self.obs.items():
             x.copy_(obs[name])
-        if self.eyes is not None:
-            self.eyes.look(obs, ~self.begun)
+        if self.latent_tracker is not None:
+            self.latent_tracker.observe(obs, ~self.begun)
         if self.style is not None:
             self.style.remember(obs)
 
-    def _study(self) -> None:
+    def _update_normalizers(self) -> None:
         """What is observed now, for the normalisers to learn from."""
         with torch.no_grad():
             obs, sound = self._cleaned(count=False)
             # An episode's last observation may be that of a world that broke: not learned from.
-            self.policy.observe(obs, sound & self.begun)
-            if self.glass is not None:
-                self.glass.study(obs, sound & self.begun)
+            self.policy.update_normalizers(obs, sound & self.begun)
+            if self.mirrored_inputs is not None:
+                self.mirrored_inputs.update_normalizers(obs, sound & self.begun)
 
     def _decide(self) -> tuple[tuple[Tensor, ...], Tensor, Tensor, Tensor, Tensor, Tensor]:
         """Observation -> input, action, its mean and density, value, and which rows are sound."""
         with torch.no_grad():
             obs, sound = self._cleaned(count=True)
-            mirrored = () if self.glass is None else self.glass(obs)
+            mirrored = () if self.mirrored_inputs is None else self.mirrored_inputs(obs)
             inputs = self.policy.inputs(obs)
             pi = self.policy.actor(inputs.actor)
             action = pi.sample(self.noise)
@@ -140,7 +145,7 @@ class Collector:
                 sound,
             )
 
-    def _judge(self) -> Tensor:
+    def _bootstrap_value(self) -> Tensor:
         """The value of what came last."""
         with torch.no_grad():
             return self.policy.critic(self.policy.inputs(self._cleaned(count=False)[0]).critic)
@@ -180,9 +185,9 @@ class Collector:
     def _moments(self, x: Tensor) -> tuple[Tensor, Tensor]:
         """Mean and standard deviation over the valid entries."""
         valid = self.rollout.valid
-        n, total = self.team.total(valid.sum(), torch.where(valid, x, 0.0).sum())
+        n, total = self.processes.all_reduce(valid.sum(), torch.where(valid, x, 0.0).sum())
         mean = total / n.clamp(min=1)
-        (square,) = self.team.total(torch.where(valid, x - mean, 0.0).square().sum())
+        (square,) = self.processes.all_reduce(torch.where(valid, x - mean, 0.0).square().sum())
         return mean, (square / (n - 1).clamp(min=1)).sqrt()
 
 

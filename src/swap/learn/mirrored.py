@@ -20,7 +20,7 @@ from swap.learn.amp import AMP, AMPCfg
 from swap.learn.model import ModelCfg, ModelLearner
 from swap.learn.ppo import PPO
 from swap.learn.rollout import Batch
-from swap.learn.twin import Reflect
+from swap.learn.twin import DeviceRep
 from swap.symmetry import Rep
 from swap.validate import check_numbers
 from swap.world_model import Latent, Sequences, WorldModel
@@ -52,7 +52,7 @@ class MirroredPPO(PPO):
 
     def __init__(self, *args: Any, **more: Any) -> None:
         super().__init__(*args, **more)
-        self.reflect = Reflect(self.policy.action, self.rows.device)
+        self.reflect = DeviceRep(self.policy.action, self.rows.device)
 
     def mirrored(self, batch: Batch) -> Batch:
         """The mirror images of these samples.
@@ -83,11 +83,11 @@ class PenalisedPPO(MirroredPPO):
         there = self.mirrored(batch)
         now, value = self.policy.actor(batch.actor), self.policy.critic(batch.critic)
         losses = self._compare(batch, now, value)
-        apart = self.policy.actor.reader(there.actor) - self.reflect(now.mean)
-        losses["asymmetry"] = (batch.share * apart.square().sum(-1)).sum()
+        apart = self.policy.actor.mlp(there.actor) - self.reflect(now.mean)
+        losses["asymmetry"] = (batch.mean_weight * apart.square().sum(-1)).sum()
         if self.symmetry.critic:
             apart = self.policy.critic(there.critic) - value
-            losses["value_asymmetry"] = (batch.share * apart.square()).sum()
+            losses["value_asymmetry"] = (batch.mean_weight * apart.square()).sum()
         return losses
 
     def _total(self, losses: dict[str, Tensor]) -> Tensor:
@@ -117,13 +117,13 @@ class AugmentedModelLearner(ModelLearner):
         super().__init__(cfg, model, *args, **more)
         layouts = model.prop, model.action, model.body, model.foot
         self._prop, self._action, self._body, self._foot = (
-            Reflect(layout.rep, self.lr.device) for layout in layouts
+            DeviceRep(layout.rep, self.lr.device) for layout in layouts
         )
 
     def _sequences(self) -> Sequences:
         ticks, half = self.cfg.ticks, self.cfg.batch // 2
         here = self.replay.take(self.worlds[:half], self.starts[:half], ticks)
-        there = self.replay.take(self.worlds[half:], self.starts[half:], ticks, twin=True)
+        there = self.replay.take(self.worlds[half:], self.starts[half:], ticks, mirrored=True)
         return _end_to_end(here, self.mirrored(there))
 
     def mirrored(self, batch: Sequences) -> Sequences:
@@ -143,7 +143,7 @@ class AugmentedAMP(AMP):
 
     def __init__(self, cfg: AMPCfg, expert: Tensor, rep: Rep, *args: Any, **more: Any) -> None:
         _needs_even("amp.batch", cfg.batch)
-        self.reflect = Reflect(rep * 2, expert.device)
+        self.reflect = DeviceRep(rep * 2, expert.device)
         super().__init__(cfg, expert, rep, *args, **more)
 
     def _samples(self) -> tuple[Tensor, Tensor]:

@@ -12,10 +12,10 @@ from torch import Tensor
 
 from swap.errors import UserError
 from swap.learn.adam import GuardedAdam
-from swap.learn.replay import Replay
-from swap.learn.tally import Tally
-from swap.learn.together import Found, gradient_step
-from swap.team import ALONE, Team
+from swap.learn.replay import ReplayBuffer
+from swap.learn.tally import MetricAccumulator
+from swap.learn.together import Gradients, gradient_step
+from swap.team import SINGLE_PROCESS, ProcessGroup
 from swap.validate import check_numbers
 from swap.world_model import Sequences, WorldModel, WorldModelCfg
 
@@ -62,25 +62,27 @@ class ModelLearner:
         self,
         cfg: ModelCfg,
         model: WorldModel,
-        replay: Replay,
-        tally: Tally,
+        replay: ReplayBuffer,
+        metrics: MetricAccumulator,
         *,
         capture: bool,
-        team: Team = ALONE,
+        processes: ProcessGroup = SINGLE_PROCESS,
     ) -> None:
         self.cfg, self.model, self.replay = cfg, model, replay
         self.parameters: list[Tensor] = list(model.parameters())
         device = self.parameters[0].device
-        self.means = tally.means(*(f"model/{name}" for name in (*model.figures, "grad_norm")))
+        self.means = metrics.means(*(f"model/{name}" for name in (*model.figures, "grad_norm")))
         names = "model/updates", "guard/model_skipped", *(f"guard/model_{x}" for x in CULPRITS)
-        self.faults = tally.counts(*names, shared=True)
+        self.faults = metrics.counts(*names, shared=True)
         # Where a recording looks for its input.
         self.worlds, self.starts = (
             torch.zeros(cfg.batch, dtype=torch.long, device=device) for _ in range(2)
         )
         self.noise = torch.zeros(cfg.batch, cfg.ticks, model.categoricals.dim, device=device)
         self.lr, self.count = torch.zeros((), device=device), torch.zeros((), device=device)
-        self.step = gradient_step(self._find, self._move, team, device, capture=capture)
+        self.step = gradient_step(
+            self._compute_gradients, self._apply_gradients, processes, device, capture=capture
+        )
         self.adam = GuardedAdam(self.parameters, self.lr, capturable=self.step.enabled)
 
     def update(self, generator: torch.Generator) -> None:
@@ -104,13 +106,13 @@ class ModelLearner:
     def _sequences(self) -> Sequences:
         return self.replay.take(self.worlds, self.starts, self.cfg.ticks)
 
-    def _find(self) -> Found:
+    def _compute_gradients(self) -> Gradients:
         """Where to go from here, by the sequences that were drawn."""
         batch = self._sequences()
         loss, figures = self.model.loss(batch, self.noise)
-        return Found(torch.autograd.grad(loss, self.parameters), figures, batch.valid)
+        return Gradients(torch.autograd.grad(loss, self.parameters), figures, batch.valid)
 
-    def _move(self, found: Found) -> None:
+    def _apply_gradients(self, found: Gradients) -> None:
         """One gradient step."""
         gradients, figures, _ = found
         with torch.no_grad():

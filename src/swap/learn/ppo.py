@@ -14,11 +14,11 @@ from torch import Tensor
 from swap.errors import UserError
 from swap.learn.adam import GuardedAdam
 from swap.learn.rollout import Batch, Rollout
-from swap.learn.tally import Tally
-from swap.learn.together import Found, gradient_step
+from swap.learn.tally import MetricAccumulator
+from swap.learn.together import Gradients, gradient_step
 from swap.nn import Gaussian
 from swap.policy import ActorCritic
-from swap.team import ALONE, Team
+from swap.team import SINGLE_PROCESS, ProcessGroup
 from swap.validate import check_numbers
 
 MEANS = ("policy_loss", "value_loss", "entropy", "kl", "clipped", "grad_norm", "lr")
@@ -43,21 +43,21 @@ class PPOCfg:
     """How far the ratio of densities, and the value, may move in one update."""
     value_coef: float = 1.0
     """Weight of the value loss."""
-    entropy: float = 0.01
+    entropy_coef: float = 0.01
     """Weight of the entropy bonus."""
-    calm_std: float | None = None
+    final_max_std: float | None = None
     """The most the std of actions may be falls from the policy's max_std to this; None: it stays.
     Noise finds the way, but a policy that is to act without it must learn to."""
-    calm: tuple[float, float] = (0.6, 0.85)
+    std_decay: tuple[float, float] = (0.6, 0.85)
     """From when to when it falls, linearly, as fractions of the steps that the run will have. Late
     is best: a calm policy hardly finds what is new. A run without an end keeps its noise."""
-    calm_steps: tuple[float, float] | None = None
+    std_decay_steps: tuple[float, float] | None = None
     """The same in control steps of all worlds together; takes the place of the fractions."""
-    grad_norm: float = 1.0
+    max_grad_norm: float = 1.0
     """Gradients longer than this are shortened to it."""
     lr: float = 1e-3
     """Learning rate at the start."""
-    kl: float | None = 0.01
+    desired_kl: float | None = 0.01
     """KL a gradient step should reach; the rate follows it. None keeps the rate."""
     lr_range: tuple[float, float] = (1e-5, 1e-2)
     """Bounds of the adapted rate."""
@@ -67,33 +67,40 @@ class PPOCfg:
             self,
             "ppo.",
             at_least_1=("steps", "epochs", "minibatches"),
-            shares=("gamma", "lam"),
-            positive=("clip", "grad_norm", "kl", "calm_std"),
-            not_negative=("value_coef", "entropy"),
+            fractions=("gamma", "lam"),
+            positive=("clip", "max_grad_norm", "desired_kl", "final_max_std"),
+            not_negative=("value_coef", "entropy_coef"),
         )
-        if not 0 <= self.calm[0] <= self.calm[1] <= 1:
-            raise UserError(f"calm={self.calm} must be a first and a later fraction, 0 to 1")
-        if self.calm_steps is not None and not 0 <= self.calm_steps[0] <= self.calm_steps[1]:
-            raise UserError(f"calm_steps={self.calm_steps} must be a first and a later step")
+        if not 0 <= self.std_decay[0] <= self.std_decay[1] <= 1:
+            raise UserError(
+                f"std_decay={self.std_decay} must be a first and a later fraction, 0 to 1"
+            )
+        if (
+            self.std_decay_steps is not None
+            and not 0 <= self.std_decay_steps[0] <= self.std_decay_steps[1]
+        ):
+            raise UserError(
+                f"std_decay_steps={self.std_decay_steps} must be a first and a later step"
+            )
         low, high = self.lr_range
         if not 0 < low <= self.lr <= high:
             raise UserError(f"lr={self.lr} must lie in lr_range={self.lr_range}, above 0")
 
-    def calming(self, planned: float | None) -> tuple[float, float]:
+    def decay_span(self, planned: float | None) -> tuple[float, float]:
         """The control steps between which the noise falls, in a run of so many in all; None: not
         known, or without end."""
-        if self.calm_steps is not None:
-            return self.calm_steps
-        first, last = self.calm
+        if self.std_decay_steps is not None:
+            return self.std_decay_steps
+        first, last = self.std_decay
         return (math.inf, math.inf) if planned is None else (first * planned, last * planned)
 
-    def ceiling(self, max_std: float, steps: int, planned: float | None = None) -> float:
+    def max_std_at(self, max_std: float, steps: int, planned: float | None = None) -> float:
         """The most the std may be after so many control steps of those planned."""
-        first, last = self.calming(planned)
-        if self.calm_std is None or steps < first:
+        first, last = self.decay_span(planned)
+        if self.final_max_std is None or steps < first:
             return max_std
         fraction = (steps - first) / (last - first) if steps < last else 1.0
-        return max_std + fraction * (self.calm_std - max_std)
+        return max_std + fraction * (self.final_max_std - max_std)
 
 
 class PPO:
@@ -107,10 +114,10 @@ class PPO:
         cfg: PPOCfg,
         policy: ActorCritic,
         rollout: Rollout,
-        tally: Tally,
+        metrics: MetricAccumulator,
         *,
         capture: bool,
-        team: Team = ALONE,
+        processes: ProcessGroup = SINGLE_PROCESS,
     ) -> None:
         size, rest = divmod(len(rollout), cfg.minibatches)
         if rest or not size:
@@ -119,14 +126,16 @@ class PPO:
                 f"minibatches={cfg.minibatches}; use a divisor of {len(rollout)}"
             )
         self.cfg, self.policy, self.rollout = cfg, policy, rollout
-        self.means = tally.means(*(f"ppo/{name}" for name in self.told))
+        self.means = metrics.means(*(f"ppo/{name}" for name in self.told))
         names = "ppo/updates", "guard/skipped_updates", *(f"guard/{x}" for x in CULPRITS)
-        self.faults = tally.counts(*names, shared=True)
+        self.faults = metrics.counts(*names, shared=True)
         self.parameters = list(policy.parameters())
         device = self.parameters[0].device
         self.rows = torch.zeros(size, dtype=torch.long, device=device)
         self.lr = torch.tensor(cfg.lr, device=device)
-        self.step = gradient_step(self._find, self._move, team, device, capture=capture)
+        self.step = gradient_step(
+            self._compute_gradients, self._apply_gradients, processes, device, capture=capture
+        )
         self._longer = torch.ones((), device=device)
         self.adam = GuardedAdam(
             self.parameters, self.lr, capturable=self.step.enabled, divisor=self._longer
@@ -140,21 +149,21 @@ class PPO:
                 self.rows.copy_(rows)
                 self.step()
 
-    def _find(self) -> Found:
+    def _compute_gradients(self) -> Gradients:
         """Where to go from here, by the samples in `rows`."""
         batch = self.rollout.take(self.rows)
         losses = self._losses(batch)
         loss = self._total(losses)
         gradients = torch.autograd.grad(loss, self.parameters)
-        return Found(gradients, {**losses, "loss": loss}, batch.weight)
+        return Gradients(gradients, {**losses, "loss": loss}, batch.weight)
 
-    def _move(self, found: Found) -> None:
+    def _apply_gradients(self, found: Gradients) -> None:
         """One gradient step."""
         gradients, losses, _ = found
         with torch.no_grad():
             norm = torch.nn.utils.get_total_norm(gradients)
             sound = torch.isfinite(norm) & torch.isfinite(losses["loss"])
-            self._longer.copy_((norm / self.cfg.grad_norm).clamp(min=1.0))
+            self._longer.copy_((norm / self.cfg.max_grad_norm).clamp(min=1.0))
             self._adapt(losses["kl"], sound)
         self.adam.descend(gradients, sound)
         with torch.no_grad():
@@ -169,7 +178,7 @@ class PPO:
 
     def _compare(self, batch: Batch, now: Gaussian, value: Tensor) -> dict[str, Tensor]:
         """Means over the valid samples, as scalars: what is answered now with what was then."""
-        cfg, share = self.cfg, batch.share
+        cfg, share = self.cfg, batch.mean_weight
         ratio = (now.log_prob(batch.action) - batch.log_prob).exp()
         near = ratio.clamp(1 - cfg.clip, 1 + cfg.clip)
         surrogate = torch.minimum(ratio * batch.advantage, near * batch.advantage)
@@ -191,15 +200,15 @@ class PPO:
         return (
             losses["policy_loss"]
             + self.cfg.value_coef * losses["value_loss"]
-            - self.cfg.entropy * losses["entropy"]
+            - self.cfg.entropy_coef * losses["entropy"]
         )
 
     def _adapt(self, kl: Tensor, sound: Tensor) -> None:
         """Too far from the policy that acted: slower. Hardly moved: faster."""
-        if self.cfg.kl is None:
+        if self.cfg.desired_kl is None:
             return
-        slower = sound & (kl > 2 * self.cfg.kl)
-        faster = sound & (kl < self.cfg.kl / 2) & (kl > 0)
+        slower = sound & (kl > 2 * self.cfg.desired_kl)
+        faster = sound & (kl < self.cfg.desired_kl / 2) & (kl > 0)
         rate = torch.where(slower, self.lr / 1.5, torch.where(faster, self.lr * 1.5, self.lr))
         self.lr.copy_(rate.clamp(*self.cfg.lr_range))
 

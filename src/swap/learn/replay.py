@@ -18,17 +18,17 @@ SMALL = 64 * 2**20
 """Bytes up to which a replay is part of a checkpoint; a larger one fills again in seconds."""
 
 
-LATENTS = ("h", "z", "twin_h", "twin_z")
+LATENTS = ("h", "z", "mirrored_h", "mirrored_z")
 """What a tick led to; all else is what it was made of."""
 
 
-class Replay:
+class ReplayBuffer:
     """The last `ticks` ticks of `n` worlds."""
 
     def __init__(
-        self, model: WorldModel, n: int, ticks: int, device: torch.device, *, twin: bool = False
+        self, model: WorldModel, n: int, ticks: int, device: torch.device, *, mirrored: bool = False
     ) -> None:
-        """`twin`: keep the latents of the mirrored worlds, too."""
+        """`mirrored`: keep the latents of the mirrored worlds, too."""
         cfg = model.cfg
         self.n, self.ticks, self._classes = n, ticks, cfg.classes
 
@@ -47,19 +47,21 @@ class Replay:
             "h": make(cfg.deter),
             "z": make(cfg.variables, dtype=torch.uint8),
         }
-        if twin:
-            self.data |= {f"twin_{x}": torch.zeros_like(self.data[x]) for x in ("h", "z")}
+        if mirrored:
+            self.data |= {f"mirrored_{x}": torch.zeros_like(self.data[x]) for x in ("h", "z")}
         self.slot = torch.zeros(1, dtype=torch.long, device=device)
         """Where the next tick goes."""
         self.filled = 0
         """Ticks there are; known to the host, so that nobody has to ask the device."""
 
-    def store(self, tick: Mapping[str, Tensor], latent: Latent, twin: Latent | None = None) -> None:
+    def store(
+        self, tick: Mapping[str, Tensor], latent: Latent, mirrored: Latent | None = None
+    ) -> None:
         """One tick of all worlds, [N, ...] each, and the latent it led to. Recordable; the host's
         half is `stored`."""
         tick = {**tick, **self._coded(latent)}
-        if twin is not None:
-            tick = {**tick, **{f"twin_{name}": x for name, x in self._coded(twin).items()}}
+        if mirrored is not None:
+            tick = {**tick, **{f"mirrored_{name}": x for name, x in self._coded(mirrored).items()}}
         for name, kept in self.data.items():
             kept.index_copy_(0, self.slot, tick[name].to(kept.dtype)[None])
         self.slot.add_(1).remainder_(self.ticks)
@@ -76,7 +78,9 @@ class Replay:
         what was known before it is gone."""
         return max(0, self.filled - length)
 
-    def take(self, worlds: Tensor, starts: Tensor, length: int, *, twin: bool = False) -> Sequences:
+    def take(
+        self, worlds: Tensor, starts: Tensor, length: int, *, mirrored: bool = False
+    ) -> Sequences:
         """Sequences of `worlds` [B], each from its start [B] on, as `pick` gives them; with the
         context of the twin, if asked for."""
         begin = self.slot + starts
@@ -88,7 +92,7 @@ class Replay:
             for name, kept in self.data.items()
             if name not in LATENTS
         }
-        names = LATENTS[2:] if twin else LATENTS[:2]
+        names = LATENTS[2:] if mirrored else LATENTS[:2]
         h, z = (self.data[name].flatten(0, 1).index_select(0, before) for name in names)
         context = Latent(h.float(), F.one_hot(z.long(), self._classes).float().flatten(-2))
         floats = ("prop", "actions", "body", "foot")

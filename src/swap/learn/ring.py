@@ -12,7 +12,7 @@ from torch import Tensor
 from swap.errors import UserError
 
 
-class Ring:
+class RingBuffer:
     """At most `size` rows of `width`, the oldest overwritten first."""
 
     def __init__(self, size: int, width: int, n: int, per_step: int, device: torch.device) -> None:

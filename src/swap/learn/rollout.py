@@ -24,7 +24,7 @@ class Batch(NamedTuple):
     mirrored_critic: Tensor | None = None  # [M, d_critic]
 
     @property
-    def share(self) -> Tensor:
+    def mean_weight(self) -> Tensor:
         """[M]: what each sample counts in a mean over the valid ones."""
         return self.weight / self.weight.sum().clamp(min=1)
 

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from swap.learn.amp import AMP
-from swap.learn.world import Step
+from swap.learn.world import VecEnvStep
 from swap.symmetry import Layout
 
 GROUP = "privileged"
@@ -19,7 +19,7 @@ def frame_of(group: Layout) -> Layout:
     return Layout(tuple(field for name in FRAME for field in group if field.name == name))
 
 
-class Style:
+class StyleReward:
     """Remembers the last frame of every world and judges the pair it makes with the next."""
 
     def __init__(self, amp: AMP, group: Layout) -> None:
@@ -37,7 +37,7 @@ class Style:
     def _last(self) -> Tensor:
         return self.pair[:, 0]
 
-    def reward(self, step: Step) -> Tensor:
+    def reward(self, step: VecEnvStep) -> Tensor:
         """[N]: 0 where there was no transition, and near obstacles, which no reference knows."""
         self.pair[:, 1] = step.obs[GROUP].index_select(1, self._columns)
         mask = step.valid & step.info["flat"]

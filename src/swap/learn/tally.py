@@ -5,10 +5,10 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from swap.team import ALONE, Team
+from swap.team import SINGLE_PROCESS, ProcessGroup
 
 
-class Figures:
+class MetricSet:
     """Sums of scalars that are always added together, by a handful of kernels for all of them."""
 
     def __init__(
@@ -30,21 +30,21 @@ class Figures:
         self.sums[-1].add_(weight)
 
 
-class Tally:
+class MetricAccumulator:
     """Those who have figures open a set; `read` gives all of them and starts anew."""
 
-    def __init__(self, device: torch.device, team: Team = ALONE) -> None:
-        self.device, self.team = device, team
-        self._sets: list[Figures] = []
+    def __init__(self, device: torch.device, processes: ProcessGroup = SINGLE_PROCESS) -> None:
+        self.device, self.processes = device, processes
+        self._sets: list[MetricSet] = []
 
-    def means(self, *names: str) -> Figures:
-        return self._open(Figures(names, self.device, means=True))
+    def means(self, *names: str) -> MetricSet:
+        return self._open(MetricSet(names, self.device, means=True))
 
-    def counts(self, *names: str, shared: bool = False) -> Figures:
+    def counts(self, *names: str, shared: bool = False) -> MetricSet:
         """`shared`: every process counts the same things, which then count once."""
-        return self._open(Figures(names, self.device, means=False, shared=shared))
+        return self._open(MetricSet(names, self.device, means=False, shared=shared))
 
-    def _open(self, figures: Figures) -> Figures:
+    def _open(self, figures: MetricSet) -> MetricSet:
         taken = {name for other in self._sets for name in other.names}
         assert not taken & set(figures.names), f"a name of {figures.names} is taken"
         self._sets.append(figures)
@@ -53,11 +53,11 @@ class Tally:
     def read(self) -> dict[str, float]:
         """All figures by name, over all processes, means without data left out. Waits for the
         device."""
-        if self.team.rank:
+        if self.processes.rank:
             for figures in self._sets:
                 if figures.shared:
                     figures.sums.zero_()
-        (total,) = self.team.total(torch.cat([figures.sums for figures in self._sets]))
+        (total,) = self.processes.all_reduce(torch.cat([figures.sums for figures in self._sets]))
         every = total.tolist()
         out: dict[str, float] = {}
         start = 0

@@ -13,12 +13,12 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from swap.capture import Captured
+from swap.capture import GraphedCallable
 from swap.nn import RunningNorm
-from swap.team import Team
+from swap.team import ProcessGroup
 
 
-class Found(NamedTuple):
+class Gradients(NamedTuple):
     """What a gradient step rests on."""
 
     gradients: tuple[Tensor, ...]
@@ -29,38 +29,38 @@ class Found(NamedTuple):
 
 
 def gradient_step(
-    find: Callable[[], Found],
-    move: Callable[[Found], None],
-    team: Team,
+    compute: Callable[[], Gradients],
+    apply: Callable[[Gradients], None],
+    processes: ProcessGroup,
     device: torch.device,
     *,
     capture: bool,
     before: Callable[[], None] | None = None,
-) -> "Captured[None] | Together":
-    """What `find` finds and `move` does with it, as one call. In a team, `before` comes first and
-    may meet, too."""
-    if team.alone:
-        return Captured(lambda: move(find()), device, enabled=capture)
-    return Together(find, move, team, device, capture=capture, before=before)
+) -> "GraphedCallable[None] | DistributedStep":
+    """`compute` and `apply` as one call. With several processes, `before` comes first and may wait
+    for the others."""
+    if processes.alone:
+        return GraphedCallable(lambda: apply(compute()), device, enabled=capture)
+    return DistributedStep(compute, apply, processes, device, capture=capture, before=before)
 
 
-class Together:
+class DistributedStep:
     """Every process finds; then they meet; then all move alike."""
 
     def __init__(
         self,
-        find: Callable[[], Found],
-        move: Callable[[Found], None],
-        team: Team,
+        compute: Callable[[], Gradients],
+        apply: Callable[[Gradients], None],
+        processes: ProcessGroup,
         device: torch.device,
         *,
         capture: bool,
         before: Callable[[], None] | None = None,
     ) -> None:
-        self.find, self.move, self.team, self.before = find, move, team, before
+        self.compute, self.apply, self.processes, self.before = compute, apply, processes, before
         self._flat: Tensor | None = None
-        self._put = Captured(self._find, device, enabled=capture)
-        self._take = Captured(self._move, device, enabled=capture)
+        self._put = GraphedCallable(self._compute_gradients, device, enabled=capture)
+        self._take = GraphedCallable(self._apply_gradients, device, enabled=capture)
         self.enabled = self._put.enabled
 
     def __call__(self) -> None:
@@ -68,11 +68,11 @@ class Together:
             self.before()
         self._put()
         assert self._flat is not None
-        self.team.add_up(self._flat)
+        self.processes.all_reduce_(self._flat)
         self._take()
 
-    def _find(self) -> None:
-        found = self.find()
+    def _compute_gradients(self) -> None:
+        found = self.compute()
         several = [*found.gradients, *found.figures.values()]
         if self._flat is None:  # made in the first call, which is never the recorded one
             self._like = [torch.empty_like(x) for x in found.gradients]
@@ -83,33 +83,35 @@ class Together:
             torch.cat([*(x.flatten() for x in several), weight[None]], out=self._flat)
             self._flat[:-1].mul_(weight)
 
-    def _move(self) -> None:
+    def _apply_gradients(self) -> None:
         assert self._flat is not None
         weight = self._flat[-1]
         mean = self._flat[:-1] / weight.clamp(min=1)
         *parts, figures = mean.split([*(x.numel() for x in self._like), len(self._names)])
         gradients = tuple(part.view_as(x) for part, x in zip(parts, self._like, strict=True))
-        self.move(Found(gradients, dict(zip(self._names, figures.unbind(), strict=True)), weight))
+        self.apply(
+            Gradients(gradients, dict(zip(self._names, figures.unbind(), strict=True)), weight)
+        )
 
 
-class Pooled:
+class PooledNorms:
     """Running statistics that each process gathers from its own worlds, until they are pooled."""
 
-    def __init__(self, team: Team, *norms: RunningNorm) -> None:
-        self.team, self.norms = team, norms
+    def __init__(self, processes: ProcessGroup, *norms: RunningNorm) -> None:
+        self.processes, self.norms = processes, norms
         self.begin()
 
     def begin(self) -> None:
         """What the normalisers hold now is known to all."""
-        if not self.team.alone:
+        if not self.processes.alone:
             self._common = [norm.sums() for norm in self.norms]
 
     def pool(self) -> None:
         """From here on all hold what all have gathered."""
-        if self.team.alone:
+        if self.processes.alone:
             return
         pairs = zip(self.norms, self._common, strict=True)
-        news = self.team.total(*(norm.sums() - common for norm, common in pairs))
+        news = self.processes.all_reduce(*(norm.sums() - common for norm, common in pairs))
         for norm, common, new in zip(self.norms, self._common, news, strict=True):
-            norm.take_sums(common + new)
+            norm.load_sums(common + new)
         self.begin()

@@ -8,10 +8,10 @@ import torch
 from torch import Tensor, nn
 
 from swap.errors import UserError
-from swap.kept import named, put_back, under
+from swap.kept import copy_into, join_states, sub_state
 from swap.learn.amp import AMP, AMPCfg
 from swap.learn.collect import Collector
-from swap.learn.eyes import Eyes
+from swap.learn.eyes import LatentTracker
 from swap.learn.mirrored import (
     AugmentedAMP,
     AugmentedModelLearner,
@@ -21,16 +21,16 @@ from swap.learn.mirrored import (
 )
 from swap.learn.model import ModelCfg, ModelLearner
 from swap.learn.ppo import PPO, PPOCfg
-from swap.learn.replay import Replay
+from swap.learn.replay import ReplayBuffer
 from swap.learn.rollout import Rollout
 from swap.learn.stopwatch import Stopwatch
-from swap.learn.style import GROUP, Style, frame_of
-from swap.learn.tally import Tally
-from swap.learn.together import Pooled
-from swap.learn.twin import Glass
-from swap.learn.world import World
-from swap.policy import LATENT, PolicyCfg, networks
-from swap.team import ALONE, Team
+from swap.learn.style import GROUP, StyleReward, frame_of
+from swap.learn.tally import MetricAccumulator
+from swap.learn.together import PooledNorms
+from swap.learn.twin import MirroredInputs
+from swap.learn.world import VecEnv
+from swap.policy import LATENT, PolicyCfg, build_networks
+from swap.team import SINGLE_PROCESS, ProcessGroup
 from swap.threads import one_thread
 from swap.validate import check_numbers
 
@@ -60,10 +60,10 @@ class TrainerCfg:
 
     def __post_init__(self) -> None:
         check_numbers(self)
-        calm, low, high = self.ppo.calm_std, self.policy.min_std, self.policy.max_std
+        calm, low, high = self.ppo.final_max_std, self.policy.min_std, self.policy.max_std
         if calm is not None and not low < calm < high:
             raise UserError(
-                f"calm_std={calm:g} must lie between the policy's min_std={low:g} and "
+                f"final_max_std={calm:g} must lie between the policy's min_std={low:g} and "
                 f"max_std={high:g}"
             )
 
@@ -74,27 +74,27 @@ class Trainer:
     def __init__(
         self,
         cfg: TrainerCfg,
-        env: World,
+        env: VecEnv,
         reference: Tensor | None = None,
-        team: Team = ALONE,
+        processes: ProcessGroup = SINGLE_PROCESS,
     ) -> None:
-        """`reference` [M, 2, d]: transitions of motion that AMP takes for the ideal. In a `team`,
-        `env` is this process's share of the worlds; batches and memories are shared out likewise.
+        """`reference` [M, 2, d]: transitions of motion that AMP takes for the ideal. With several
+        `processes`, `env` holds this one's part of the worlds; batches and replay are split alike.
         """
-        self.cfg, self.env, self.team = cfg, env, team
+        self.cfg, self.env, self.processes = cfg, env, processes
         self.device = device = env.device
         if device.type == "cuda":
             torch.backends.cuda.matmul.allow_tf32 = cfg.tf32
             torch.backends.cudnn.allow_tf32 = cfg.tf32
-        self.generator = torch.Generator(device).manual_seed(cfg.seed + team.rank)
-        self.tally, self.stopwatch = Tally(device, team), Stopwatch(device)
+        self.generator = torch.Generator(device).manual_seed(cfg.seed + processes.rank)
+        self.metrics, self.stopwatch = MetricAccumulator(device, processes), Stopwatch(device)
         self.iteration = 0
         self.planned: float | None = None
         """Control steps that the run will have in all, as far as is known."""
         self.mirrors, self.augments = cfg.symmetry.kind != "none", cfg.symmetry.kind == "augment"
 
         net = None if cfg.model is None else cfg.model.net
-        policy, model = networks(cfg.policy, net, env.groups, env.spaces.action, cfg.seed)
+        policy, model = build_networks(cfg.policy, net, env.groups, env.spaces.action, cfg.seed)
         self.policy = policy.to(device)
         if model is not None:
             self.model = model.to(device)
@@ -106,23 +106,27 @@ class Trainer:
         self.learner = None if cfg.model is None else self._make_learner(cfg.model)
         self.amp = None if cfg.amp is None else self._make_amp(cfg.amp, reference)
         self.collector = Collector(
-            *(self.policy, env, self.rollout, self.tally, self.noise),
-            eyes=None if self.learner is None else self._make_eyes(self.learner.replay),
-            style=None if self.amp is None else Style(self.amp, env.groups[GROUP]),
-            glass=Glass(self.policy, env.groups, device, self.augments) if self.mirrors else None,
+            *(self.policy, env, self.rollout, self.metrics, self.noise),
+            latent_tracker=None
+            if self.learner is None
+            else self._make_latent_tracker(self.learner.replay),
+            style=None if self.amp is None else StyleReward(self.amp, env.groups[GROUP]),
+            mirrored_inputs=MirroredInputs(self.policy, env.groups, device, self.augments)
+            if self.mirrors
+            else None,
             capture=cfg.capture,
-            team=team,
+            processes=processes,
         )
-        self.statistics = Pooled(team, policy.actor.reader.norm, policy.critic.reader.norm)
-        if not team.alone:
-            team.follow(self._copies())
-            self.apart = self.tally.counts("guard/apart")
+        self.statistics = PooledNorms(processes, policy.actor.mlp.norm, policy.critic.mlp.norm)
+        if not processes.alone:
+            processes.broadcast_tensors(self._copies())
+            self.apart = self.metrics.counts("guard/apart")
 
     def iterate(self) -> dict[str, float]:
         """Collect, estimate, update; then, and only then, wait for the device and read figures."""
         watch = self.stopwatch
         watch.start()
-        ceiling = self.cfg.ppo.ceiling(self.cfg.policy.max_std, self.steps, self.planned)
+        ceiling = self.cfg.ppo.max_std_at(self.cfg.policy.max_std, self.steps, self.planned)
         self.policy.actor.head.limit(ceiling)
         with one_thread(self.device.type == "cpu" and self.env.n <= FEW):
             self.collector.collect(self.cfg.ppo.gamma, self.cfg.ppo.lam)
@@ -137,25 +141,25 @@ class Trainer:
             self.amp.update(self.generator)
             watch.lap("time/amp_s")
         self.iteration += 1
-        if not self.team.alone:
+        if not self.processes.alone:
             self._compare()
-        figures = self.tally.read()
-        env = self.env.metrics(self.team)
+        figures = self.metrics.read()
+        env = self.env.metrics(self.processes)
         return {"steps": self.steps, **env, **figures, "ppo/max_std": ceiling, **watch.read()}
 
     def plan(self, steps: float) -> None:
         """The run will have so many control steps in all. Once the noise is being brought down the
         plan stands: what was begun is finished, and a finished robot stays calm."""
-        first, _ = self.cfg.ppo.calming(self.planned)
+        first, _ = self.cfg.ppo.decay_span(self.planned)
         if self.steps <= first:
             self.planned = steps
 
     @property
     def steps(self) -> int:
         """Control steps so far, of all worlds together."""
-        return self.iteration * len(self.rollout) * self.team.size
+        return self.iteration * len(self.rollout) * self.processes.size
 
-    # --- in a team ------------------------------------------------------------------------------
+    # --- several processes ------------------------------------------------------------------------------
     def _copies(self) -> list[Tensor]:
         """What every process has its own copy of, which must be alike."""
         nets: list[nn.Module] = [self.policy]
@@ -169,7 +173,7 @@ class Trainer:
         bits = torch.cat([x.flatten() for x in self._copies() if x.dtype == torch.float32])
         mine = bits.view(torch.int32).sum()
         theirs = mine.clone()
-        self.team.follow([theirs])
+        self.processes.broadcast_tensors([theirs])
         self.apart.add([mine != theirs])
 
     # --- chance ---------------------------------------------------------------------------------
@@ -185,45 +189,51 @@ class Trainer:
 
     # --- its parts ------------------------------------------------------------------------------
     def _make_ppo(self) -> PPO:
-        cfg, parts = self.cfg, (self.cfg.ppo, self.policy, self.rollout, self.tally)
+        cfg, parts = self.cfg, (self.cfg.ppo, self.policy, self.rollout, self.metrics)
         if cfg.symmetry.kind == "loss":
             told = cfg.symmetry
-            return PenalisedPPO(*parts, capture=cfg.capture, team=self.team, symmetry=told)
-        return (AugmentedPPO if self.augments else PPO)(*parts, capture=cfg.capture, team=self.team)
+            return PenalisedPPO(
+                *parts, capture=cfg.capture, processes=self.processes, symmetry=told
+            )
+        return (AugmentedPPO if self.augments else PPO)(
+            *parts, capture=cfg.capture, processes=self.processes
+        )
 
     def _make_learner(self, cfg: ModelCfg) -> ModelLearner:
-        cfg = replace(cfg, batch=self.team.share(cfg.batch, "model.batch"))
-        replay = Replay(self.model, self.env.n, cfg.memory, self.device, twin=self.augments)
+        cfg = replace(cfg, batch=self.processes.split_evenly(cfg.batch, "model.batch"))
+        replay = ReplayBuffer(
+            self.model, self.env.n, cfg.memory, self.device, mirrored=self.augments
+        )
         make = AugmentedModelLearner if self.augments else ModelLearner
-        parts = cfg, self.model, replay, self.tally
-        return make(*parts, capture=self.cfg.capture, team=self.team)
+        parts = cfg, self.model, replay, self.metrics
+        return make(*parts, capture=self.cfg.capture, processes=self.processes)
 
-    def _make_eyes(self, replay: Replay) -> Eyes:
+    def _make_latent_tracker(self, replay: ReplayBuffer) -> LatentTracker:
         widths = {name: layout.dim for name, layout in self.env.groups.items()}
-        return Eyes(
+        return LatentTracker(
             *(self.model, replay, widths, self.latent_noise, self.device),
             capture=self.cfg.capture,
-            twin=self.mirrors,
+            mirrored=self.mirrors,
         )
 
     def _make_amp(self, cfg: AMPCfg, reference: Tensor | None) -> AMP:
         if reference is None:
             raise UserError("style needs reference motion; give transitions, or set amp to None")
-        frame, share = frame_of(self.env.groups[GROUP]), self.team.share
-        batch, kept = share(cfg.batch, "amp.batch"), max(1, cfg.replay // self.team.size)
+        frame, split = frame_of(self.env.groups[GROUP]), self.processes.split_evenly
+        batch, kept = split(cfg.batch, "amp.batch"), max(1, cfg.replay // self.processes.size)
         cfg = replace(cfg, batch=batch, replay=kept)
         return (AugmentedAMP if self.augments else AMP)(
             *(cfg, reference.to(self.device), frame.rep, self.env.n, self.cfg.ppo.steps),
-            self.tally,
+            self.metrics,
             capture=self.cfg.capture,
             seed=self.cfg.seed,
-            team=self.team,
+            processes=self.processes,
         )
 
     # --- resume ---------------------------------------------------------------------------------
     def tensors(self) -> dict[str, Tensor]:
         """All that changes, copied."""
-        out = named(policy=self.policy.state_dict(), env=self.env.tensors())
+        out = join_states(policy=self.policy.state_dict(), env=self.env.tensors())
         out |= {**self._live(), "generator": self.generator.get_state()}
         return {name: x.detach().clone() for name, x in out.items()}
 
@@ -231,47 +241,52 @@ class Trainer:
         """What is no tensor, as JSON can hold it."""
         out: dict[str, Any] = {"iteration": self.iteration, "planned": self.planned}
         out["running"] = self.collector.running
-        if (eyes := self.collector.eyes) is not None:
-            out |= {LATENT: eyes.two_rate.numbers(), "replay": eyes.replay.numbers()}
+        if (latent_tracker := self.collector.latent_tracker) is not None:
+            out |= {
+                LATENT: latent_tracker.latent_state.numbers(),
+                "replay": latent_tracker.replay.numbers(),
+            }
         return {**out, "env": self.env.numbers()}
 
     def restore(self, tensors: Mapping[str, Tensor], numbers: Mapping[str, Any]) -> None:
         """Exactly the trainer that gave these, its config being the same. Written in place:
         recordings keep their addresses."""
-        self.policy.load_state_dict(under("policy/", tensors))
-        put_back(self._live(), tensors)
+        self.policy.load_state_dict(sub_state("policy/", tensors))
+        copy_into(self._live(), tensors)
         self.generator.set_state(tensors["generator"].cpu())
         self.iteration, self.collector.running = numbers["iteration"], numbers["running"]
         self.planned = numbers.get("planned")
-        if (eyes := self.collector.eyes) is not None:
-            for name, rate in eyes.rates.items():
-                rate.restore(under(f"{name}/", tensors), numbers[LATENT])
-            eyes.replay.restore(numbers["replay"])
-        self.env.restore(under("env/", tensors), numbers["env"])
+        if (latent_tracker := self.collector.latent_tracker) is not None:
+            for name, rate in latent_tracker.latent_states.items():
+                rate.restore(sub_state(f"{name}/", tensors), numbers[LATENT])
+            latent_tracker.replay.restore(numbers["replay"])
+        self.env.restore(sub_state("env/", tensors), numbers["env"])
         self.statistics.begin()
         if self.amp is not None:
             self.amp.statistics.begin()
 
     def learned(self) -> dict[str, Tensor]:
         """Live: the networks with their normalisers, and the optimisers."""
-        parts = {**named(policy=self.policy.state_dict()), **self._live()}
+        parts = {**join_states(policy=self.policy.state_dict()), **self._live()}
         return {name: x for name, x in parts.items() if name.startswith(NETWORKS + OPTIMISERS)}
 
     def begin_with(self, tensors: Mapping[str, Tensor]) -> None:
         """Take over what another run has learned, all of it or some; before the first iteration."""
-        put_back({name: x for name, x in self.learned().items() if name in tensors}, tensors)
+        copy_into({name: x for name, x in self.learned().items() if name in tensors}, tensors)
         self.statistics.begin()
         if self.amp is not None:
             self.amp.statistics.begin()
 
     def _live(self) -> dict[str, Tensor]:
         """What changes in place, but for the policy and the worlds."""
-        parts = named(ppo=dict(self.ppo.state()), obs=self.collector.obs)
+        parts = join_states(ppo=dict(self.ppo.state()), obs=self.collector.obs)
         if self.learner is not None:
-            parts |= named(model=self.model.state_dict(), learner=dict(self.learner.state()))
-            parts |= named(replay=self.learner.replay.tensors())
-        if (eyes := self.collector.eyes) is not None:
-            parts |= named(**{name: rate.tensors() for name, rate in eyes.rates.items()})
+            parts |= join_states(model=self.model.state_dict(), learner=dict(self.learner.state()))
+            parts |= join_states(replay=self.learner.replay.tensors())
+        if (latent_tracker := self.collector.latent_tracker) is not None:
+            parts |= join_states(
+                **{name: rate.tensors() for name, rate in latent_tracker.latent_states.items()}
+            )
         if (style := self.collector.style) is not None:
-            parts |= named(amp=dict(style.amp.state()), style={"pair": style.pair})
+            parts |= join_states(amp=dict(style.amp.state()), style={"pair": style.pair})
         return {**parts, "begun": self.collector.begun}

@@ -13,10 +13,10 @@ import torch
 from torch import Tensor
 
 from swap.symmetry import Layout
-from swap.team import ALONE, Team
+from swap.team import SINGLE_PROCESS, ProcessGroup
 
 
-class Step(Protocol):
+class VecEnvStep(Protocol):
     """What one control step of N worlds gives."""
 
     @property
@@ -49,7 +49,7 @@ class ActionSpace(Protocol):
     def action(self) -> Layout: ...
 
 
-class World(Protocol):
+class VecEnv(Protocol):
     """N worlds in step."""
 
     @property
@@ -67,10 +67,10 @@ class World(Protocol):
 
     def reset(self) -> Mapping[str, Tensor]: ...
 
-    def step(self, action: Tensor, /) -> Step:
+    def step(self, action: Tensor, /) -> VecEnvStep:
         """The next step may write over what this one gives: copy what is to last."""
 
-    def metrics(self, team: Team = ALONE) -> Mapping[str, float]:
+    def metrics(self, processes: ProcessGroup = SINGLE_PROCESS) -> Mapping[str, float]:
         """Figures since the last call, of the worlds of all processes."""
 
     def tensors(self) -> dict[str, Tensor]:

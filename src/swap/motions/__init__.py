@@ -4,24 +4,24 @@ gaits -> pace -> sway -> clip -> motion -> effort -> library -> style -> replay
 """
 
 from swap.motions.clip import Clip
-from swap.motions.gaits import GAITS, NAMES, Gait, find
+from swap.motions.gaits import GAIT_NAMES, GAITS, Gait, get_gait
 from swap.motions.library import clips
 from swap.motions.motion import Motion
 from swap.motions.pace import Command, scaled
-from swap.motions.replay import Outcome, replay
+from swap.motions.replay import ReplayResult, replay
 from swap.motions.style import frame_layout, transitions
 
 __all__ = [
     "GAITS",
-    "NAMES",
+    "GAIT_NAMES",
     "Clip",
     "Command",
     "Gait",
     "Motion",
-    "Outcome",
+    "ReplayResult",
     "clips",
-    "find",
     "frame_layout",
+    "get_gait",
     "replay",
     "scaled",
     "transitions",

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from swap.motions.gaits import MIRRORED
-from swap.motions.pace import Command, Pace
+from swap.motions.pace import Command, GaitTiming
 from swap.robots import Robot
 from swap.sim import CONTROL_DT
 from swap.symmetry import ROTATION, VECTOR, Rep, signs
@@ -20,7 +20,7 @@ class Clip:
 
     gait: str
     command: Command
-    pace: Pace
+    timing: GaitTiming
     base_pos: np.ndarray  # [T, 3] world, m
     base_quat: np.ndarray  # [T, 4] (w, x, y, z), body to world
     lin_vel_b: np.ndarray  # [T, 3] body, m/s
@@ -41,11 +41,11 @@ class Clip:
         """Left and right trade places."""
         legs, joints = robot.body.leg_rep, robot.body.joint_rep
         order = list(legs.perm)
-        pace = replace(self.pace, touchdown=self.pace.touchdown[order])
+        timing = replace(self.timing, touchdown=self.timing.touchdown[order])
         return Clip(
             gait=MIRRORED.get(self.gait, self.gait),
             command=self.command.mirrored(),
-            pace=pace,
+            timing=timing,
             base_pos=_mirror(VECTOR, self.base_pos),
             base_quat=_mirror(QUATERNION, self.base_quat),
             lin_vel_b=_mirror(VECTOR, self.lin_vel_b),

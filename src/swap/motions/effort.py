@@ -5,9 +5,9 @@ import numpy as np
 from swap.motions.clip import Clip
 from swap.robots import Robot, feet_in_base
 
-SPEED_SHARE = 0.8
+SPEED_FRACTION = 0.8
 """No joint of a clip is faster than this share of its no-load speed,"""
-TORQUE_SHARE = 1.0
+TORQUE_FRACTION = 1.0
 """none needs more than this share of its peak torque,"""
 ROOM_RAD = 0.02
 """and none comes nearer than this to the end of its range."""
@@ -17,19 +17,19 @@ NUDGE_RAD = 1e-5
 def within(robot: Robot, clip: Clip) -> bool:
     """The robot's joints can do this."""
     return (
-        speed_share(robot, clip) <= SPEED_SHARE  # False for NaN: a foot out of reach
-        and torque_share(robot, clip) <= TORQUE_SHARE
+        speed_fraction(robot, clip) <= SPEED_FRACTION  # False for NaN: a foot out of reach
+        and torque_fraction(robot, clip) <= TORQUE_FRACTION
         and room_rad(robot, clip) >= ROOM_RAD
     )
 
 
-def speed_share(robot: Robot, clip: Clip) -> float:
+def speed_fraction(robot: Robot, clip: Clip) -> float:
     """The fastest joint, as a share of its no-load speed."""
     no_load = np.array([joint.motor.speed for joint in robot.joints])
     return float((np.abs(clip.joint_vel) / no_load).max())
 
 
-def torque_share(robot: Robot, clip: Clip) -> float:
+def torque_fraction(robot: Robot, clip: Clip) -> float:
     """The joint that works hardest, as a share of its peak torque."""
     peak = np.array([joint.motor.torque for joint in robot.joints])
     return float((np.abs(torques(robot, clip)) / peak).max())

@@ -132,13 +132,13 @@ GAITS = (
     ),
 )
 
-NAMES = tuple(gait.name for gait in GAITS)
+GAIT_NAMES = tuple(gait.name for gait in GAITS)
 MIRRORED = {"canter_left": "canter_right", "canter_right": "canter_left"}
 """What a gait's mirror image is called, where it is not the same gait half a cycle later."""
 
 
-def find(name: str) -> Gait:
+def get_gait(name: str) -> Gait:
     for gait in GAITS:
         if gait.name == name:
             return gait
-    raise unknown("gait", name, NAMES)
+    raise unknown("gait", name, GAIT_NAMES)

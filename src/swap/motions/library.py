@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from swap.errors import UserError
 from swap.motions.clip import Clip
 from swap.motions.effort import within
-from swap.motions.gaits import MIRRORED, NAMES, Gait, find
+from swap.motions.gaits import GAIT_NAMES, MIRRORED, Gait, get_gait
 from swap.motions.motion import Motion
 from swap.motions.pace import Command, scaled
 from swap.robots import Robot
@@ -18,13 +18,13 @@ SLOWEST = 0.5
 """...down to this share of its command; then it is given up."""
 
 
-def clips(robot: Robot, gaits: Sequence[str] = NAMES, seconds: float = SECONDS) -> list[Clip]:
+def clips(robot: Robot, gaits: Sequence[str] = GAIT_NAMES, seconds: float = SECONDS) -> list[Clip]:
     """Each clip is followed by its mirror image, so the set is its own mirror image."""
     if not seconds > 0:
         raise UserError(f"clips of {seconds} s; give a positive length")
     out: list[Clip] = []
     for k, name in enumerate(gaits):
-        gait = find(name)
+        gait = get_gait(name)
         if name in gaits[:k] or MIRRORED.get(name) in gaits[:k]:  # there already
             continue
         for command in commands(gait):

@@ -12,7 +12,7 @@ import numpy as np
 
 from swap.motions.clip import Clip
 from swap.motions.gaits import Gait
-from swap.motions.pace import Command, Pace, pace_of
+from swap.motions.pace import Command, GaitTiming, timing_of
 from swap.motions.sway import GRAVITY, Sway, pushes, sway_of
 from swap.robots import Robot
 from swap.robots.inverse import angles_for_feet
@@ -33,12 +33,12 @@ class Motion:
     command: Command
 
     @cached_property
-    def pace(self) -> Pace:
-        return pace_of(self.robot, self.gait, self.command)
+    def timing(self) -> GaitTiming:
+        return timing_of(self.robot, self.gait, self.command)
 
     @cached_property
     def sway(self) -> Sway:
-        return sway_of(self.robot, self.gait, self.pace)
+        return sway_of(self.robot, self.gait, self.timing)
 
     def clip(self, seconds: float) -> Clip:
         """Frames at the control rate, the first at time zero."""
@@ -54,14 +54,14 @@ class Motion:
         return Clip(
             gait=self.gait.name,
             command=self.command,
-            pace=self.pace,
+            timing=self.timing,
             base_pos=pos,
             base_quat=self._quat(time),
             lin_vel_b=np.einsum("tji,tj->ti", rot, vel_w),
             ang_vel_b=spin / 2 * slope,
             joint_pos=joints - self.robot.default_pose,
             joint_vel=(after[2] - before[2]) * slope,
-            stands=self._phase(time)[0] < self.pace.duty,
+            stands=self._phase(time)[0] < self.timing.duty,
             push_b=np.einsum("tji,tlj->tli", rot, self.pushes(time)),
         )
 
@@ -119,7 +119,7 @@ class Motion:
         c, yaw = self.command, self._path(time_s)[1]
         ahead, left = self.sway.acceleration(time_s)[:2]
         ahead, left = ahead - c.turn_rps * c.left_mps, left + c.turn_rps * c.forward_mps
-        up = pushes(self.pace, self.pace.frequency_hz * time_s)  # [4, T] in weights
+        up = pushes(self.timing, self.timing.frequency_hz * time_s)  # [4, T] in weights
         total = up.sum(0)
         slope = np.where(total > LIGHT, 1 / np.maximum(total, LIGHT), 0) / GRAVITY
         along = np.stack(
@@ -136,26 +136,26 @@ class Motion:
     def feet(self, time_s: np.ndarray) -> np.ndarray:
         """Foot centres in the world [T, 4, 3]."""
         if self.gait.stands:
-            return np.broadcast_to(self.pace.foothold, (len(time_s), 4, 3))
+            return np.broadcast_to(self.timing.foothold, (len(time_s), 4, 3))
         phase, step = self._phase(time_s)
-        swung = np.clip((phase - self.pace.duty) / (1 - self.pace.duty), 0, 1)[..., None]
+        swung = np.clip((phase - self.timing.duty) / (1 - self.timing.duty), 0, 1)[..., None]
         gone = swung**3 * (10 - 15 * swung + 6 * swung**2)  # starts and lands at rest
         here, there = self._foothold(step), self._foothold(step + 1)
         feet = here + gone * (there - here)
-        feet[..., 2] += self.pace.lift_m * 64 * (swung * (1 - swung))[..., 0] ** 3
+        feet[..., 2] += self.timing.lift_m * 64 * (swung * (1 - swung))[..., 0] ** 3
         return feet
 
     def _phase(self, time_s: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Of each foot [T, 4]: the share of its cycle since it came down, and which step it is."""
-        cycles = self.pace.frequency_hz * time_s[:, None] - self.pace.touchdown
+        cycles = self.timing.frequency_hz * time_s[:, None] - self.timing.touchdown
         step = np.floor(cycles)
         return cycles - step, step
 
     def _foothold(self, step: np.ndarray) -> np.ndarray:
         """Where each foot stands in its n-th step [T, 4, 3]: below its place at mid-stance."""
-        pace = self.pace
-        middle = (step + pace.touchdown + pace.duty / 2) / pace.frequency_hz
+        timing = self.timing
+        middle = (step + timing.touchdown + timing.duty / 2) / timing.frequency_hz
         point, yaw = self._path(middle)
-        x, y, z = pace.foothold.T
+        x, y, z = timing.foothold.T
         c, s = np.cos(yaw), np.sin(yaw)
         return point + np.stack([c * x - s * y, s * x + c * y, np.broadcast_to(z, c.shape)], -1)

@@ -35,7 +35,7 @@ class Command:
 
 
 @dataclass(frozen=True)
-class Pace:
+class GaitTiming:
     """The figures of one clip."""
 
     frequency_hz: float
@@ -45,24 +45,24 @@ class Pace:
     foothold: np.ndarray  # [4, 3] foot centres at mid-stance, seen from the ground below the base
 
 
-def size_of(robot: Robot) -> float:
+def scale_of(robot: Robot) -> float:
     """How many times as large as Apollo."""
     return robot.hip_height / APOLLO_HIP_M
 
 
 def scaled(robot: Robot, command: Command) -> Command:
     """A command for Apollo -> the similar one for this robot."""
-    k = size_of(robot) ** 0.5
+    k = scale_of(robot) ** 0.5
     return Command(command.forward_mps * k, command.left_mps * k, command.turn_rps / k)
 
 
-def pace_of(robot: Robot, gait: Gait, command: Command) -> Pace:
-    size = size_of(robot)
+def timing_of(robot: Robot, gait: Gait, command: Command) -> GaitTiming:
+    size = scale_of(robot)
     foothold = feet_in_base(robot)
     foothold[:, 2] = [leg.foot_radius for leg in robot.legs]
     speed = foot_speed(foothold, command) / size**0.5  # Apollo's
     low, high = gait.duty_range
-    return Pace(
+    return GaitTiming(
         frequency_hz=_on(gait.frequency_hz, speed) / size**0.5,
         duty=min(max(_on(gait.duty, speed), low), high),
         lift_m=_on(gait.lift_m, min(speed, 3.0)) * size,

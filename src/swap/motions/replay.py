@@ -21,7 +21,7 @@ LOW = 0.6
 
 
 @dataclass(frozen=True)
-class Outcome:
+class ReplayResult:
     """One robot's run."""
 
     upright_s: float
@@ -32,7 +32,7 @@ class Outcome:
     """About the vertical, up to then."""
 
 
-def replay(robot: Robot, several: Sequence[Clip], engine: str = "cpu") -> list[Outcome]:
+def replay(robot: Robot, several: Sequence[Clip], engine: str = "cpu") -> list[ReplayResult]:
     """Start as each clip starts, then send its targets; nothing is fed back but joint angles."""
     if len({len(clip) for clip in several}) != 1:
         raise UserError("clips of different lengths; give one or more of one length")
@@ -58,7 +58,7 @@ def replay(robot: Robot, several: Sequence[Clip], engine: str = "cpu") -> list[O
         moved = np.where(upright[:, None], pos[:, :2] - begun, moved)
         turned = np.where(upright, yaw, turned)
     return [
-        Outcome(float(time[i]), (float(moved[i, 0]), float(moved[i, 1])), float(turned[i]))
+        ReplayResult(float(time[i]), (float(moved[i, 0]), float(moved[i, 1])), float(turned[i]))
         for i in range(n)
     ]
 

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from swap.motions.clip import Clip
-from swap.motions.gaits import NAMES
+from swap.motions.gaits import GAIT_NAMES
 from swap.motions.library import SECONDS, clips
 from swap.robots import Robot
 from swap.symmetry import Layout, Spaces
@@ -29,7 +29,9 @@ def frames(clip: Clip) -> np.ndarray:
     return np.concatenate([x * scale for x, scale in zip(fields, scales, strict=True)], -1)
 
 
-def transitions(robot: Robot, gaits: Sequence[str] = NAMES, seconds: float = SECONDS) -> Tensor:
+def transitions(
+    robot: Robot, gaits: Sequence[str] = GAIT_NAMES, seconds: float = SECONDS
+) -> Tensor:
     """Every step of every clip [M, 2, 30]; mirroring them gives the same set."""
     pairs = []
     for clip in clips(robot, gaits, seconds):

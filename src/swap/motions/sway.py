@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from swap.motions.gaits import Gait
-from swap.motions.pace import Pace, size_of
+from swap.motions.pace import GaitTiming, scale_of
 from swap.robots import Robot
 
 GRAVITY = 9.81
@@ -44,18 +44,18 @@ class Sway:
         return 2 * np.pi * self.frequency_hz * np.arange(1, self.c.shape[1] + 1)
 
 
-def sway_of(robot: Robot, gait: Gait, pace: Pace) -> Sway:
+def sway_of(robot: Robot, gait: Gait, timing: GaitTiming) -> Sway:
     if gait.stands:
         # The weight goes round: fore and aft once, side to side once, up and down twice.
         c = np.zeros((5, 2), complex)
-        c[2, 1] = STAND_BOB_M * size_of(robot)
+        c[2, 1] = STAND_BOB_M * scale_of(robot)
         c[3, 0], c[4, 0] = gait.pitch_rad, -1j * gait.roll_rad
-        return Sway(pace.frequency_hz, c)
-    push = pushes(pace, np.arange(SAMPLES) / SAMPLES)  # [4, S] in weights
-    x, y = (pace.foothold - pace.foothold.mean(0))[:, :2].T  # the weight is over their middle
+        return Sway(timing.frequency_hz, c)
+    push = pushes(timing, np.arange(SAMPLES) / SAMPLES)  # [4, S] in weights
+    x, y = (timing.foothold - timing.foothold.mean(0))[:, :2].T  # the weight is over their middle
     rows = np.stack([push.sum(0), x @ push, y @ push])
     up, ahead, left = 2 * np.fft.rfft(rows)[:, 1 : HARMONICS + 1] / SAMPLES
-    squares = (2 * np.pi * pace.frequency_hz * np.arange(1, HARMONICS + 1)) ** 2
+    squares = (2 * np.pi * timing.frequency_hz * np.arange(1, HARMONICS + 1)) ** 2
     around_x, around_y = inertia(robot)
     weight, fall = robot.mass * GRAVITY, robot.h_des / GRAVITY
     pitch, pitched = _bounded(ahead * weight / around_y / squares, gait.pitch_rad)
@@ -63,16 +63,16 @@ def sway_of(robot: Robot, gait: Gait, pace: Pace) -> Sway:
     swing_x = (1 - pitched) * ahead / (1 + squares * fall)
     swing_y = (1 - rolled) * left / (1 + squares * fall)
     c = np.stack([swing_x, swing_y, -GRAVITY * up / squares, pitch, roll])
-    return Sway(pace.frequency_hz, c)
+    return Sway(timing.frequency_hz, c)
 
 
-def pushes(pace: Pace, cycle: np.ndarray) -> np.ndarray:
+def pushes(timing: GaitTiming, cycle: np.ndarray) -> np.ndarray:
     """Upward force of each foot, in units of the robot's weight, at [S] in the cycle: [4, S]."""
-    phase = (cycle - pace.touchdown[:, None]) % 1.0
-    if pace.duty >= 1:
+    phase = (cycle - timing.touchdown[:, None]) % 1.0
+    if timing.duty >= 1:
         return np.full(phase.shape, 1 / len(phase))
-    arch = np.sin(np.pi * np.minimum(phase / pace.duty, 1.0))
-    return arch * np.pi / 2 / pace.duty / len(phase)
+    arch = np.sin(np.pi * np.minimum(phase / timing.duty, 1.0))
+    return arch * np.pi / 2 / timing.duty / len(phase)
 
 
 def inertia(robot: Robot) -> tuple[float, float]:

@@ -8,7 +8,7 @@ from swap.nn.basis import Basis
 from swap.nn.conv import ConvDecoder, ConvTrunk
 from swap.nn.gaussian import Gaussian, GaussianHead
 from swap.nn.gru import GRUCell
-from swap.nn.joined import Butterfly, Joined
+from swap.nn.joined import Butterfly, StackedLinear
 from swap.nn.latent import Categoricals
 from swap.nn.linear import InvariantHead, Linear
 from swap.nn.mlp import MLP
@@ -28,9 +28,9 @@ __all__ = [
     "Gaussian",
     "GaussianHead",
     "InvariantHead",
-    "Joined",
     "Linear",
     "Orbits",
     "RMSNorm",
     "RunningNorm",
+    "StackedLinear",
 ]

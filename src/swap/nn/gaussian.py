@@ -69,7 +69,7 @@ class Gaussian:
     @property
     def std(self) -> Tensor:
         """[d], in the action's order."""
-        return self._orbits.restore(self._orbits.tied(self._std))
+        return self._orbits.merge(self._orbits.tied(self._std))
 
     def sample(self, noise: Tensor) -> Tensor:
         """mean + std * noise; pass standard normal noise like the mean, mirrored to mirror."""

@@ -24,7 +24,7 @@ from swap.nn.norm import RMSNorm
 from swap.nn.parts import Parts
 
 
-class Joined:
+class StackedLinear:
     """A `Linear` between regular features, and a norm behind it, with its weights at hand.
 
     Make it once a pass and call it at every step: parities [B, V, in] -> parities [B, V, out]; the
@@ -55,12 +55,12 @@ class Joined:
         return F.rms_norm(y.flatten(1), self.gain.shape, self.gain, self.eps).view(y.shape)
 
 
-def joined(parts: Parts) -> Tensor:
+def stack_views(parts: Parts) -> Tensor:
     """Parities of all steps, [..., d] each -> [V, ..., d], a step of which is an `add`."""
     return torch.stack(parts)
 
 
-def views(x: Tensor, equivariant: bool) -> Tensor:
+def split_views(x: Tensor, equivariant: bool) -> Tensor:
     """Flat regular features [..., left | right] -> [..., V, d]."""
     return x.unflatten(-1, (2 if equivariant else 1, -1))
 

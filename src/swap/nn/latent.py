@@ -14,7 +14,7 @@ from torch import Tensor
 from torch.autograd import Function
 
 from swap.errors import UserError
-from swap.nn.joined import pointwise, views
+from swap.nn.joined import pointwise, split_views
 from swap.nn.parts import halves, views_of
 from swap.symmetry import Rep, regular
 
@@ -36,7 +36,7 @@ class Categoricals:
         if self.classes < 2:
             raise UserError(f"classes={self.classes} leaves no choice; use 2 or more")
         if not 0 <= self.unimix < 1:
-            raise UserError(f"unimix={self.unimix} is no share; use 0 or more and less than 1")
+            raise UserError(f"unimix={self.unimix} is no fraction; use 0 or more and less than 1")
 
     @property
     def dim(self) -> int:
@@ -72,7 +72,7 @@ class Categoricals:
 
     def _choose(self, logits: Tensor, noise: Tensor | None) -> Tensor:
         self._check(logits)
-        p = pointwise(self._probs, views(logits, self.equivariant))
+        p = pointwise(self._probs, split_views(logits, self.equivariant))
         # An argmax does not see the order of rows, so both views are one tensor from here on.
         scores = p if noise is None else pointwise(torch.log, p) + noise.view_as(p)
         rows = (p.unflatten(-1, (-1, self.classes)), scores.unflatten(-1, (-1, self.classes)))

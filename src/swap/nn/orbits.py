@@ -41,7 +41,7 @@ class Orbits(nn.Module):
         both = tuple(pairs.expand(2, -1).unbind(0)) if self.n_pairs else ()
         return (*both, fixed) if len(fixed) else both
 
-    def restore(self, sets: Parts) -> Tensor:
+    def merge(self, sets: Parts) -> Tensor:
         """Sets of columns -> the tensor in its own order."""
         return torch.cat(sets, -1).index_select(-1, self.place)
 

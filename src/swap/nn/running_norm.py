@@ -20,9 +20,9 @@ class RunningNorm(nn.Module):
     mean: Tensor
     inverse_std: Tensor
     count: Tensor
-    first: Tensor
-    second: Tensor
-    made_of: Tensor
+    coord_mean: Tensor
+    coord_var: Tensor
+    source_coords: Tensor
 
     def __init__(
         self, rep: Rep, *, clip: float = 10.0, eps: float = 1e-4, equivariant: bool = True
@@ -32,12 +32,15 @@ class RunningNorm(nn.Module):
         self.basis = Basis(rep, equivariant=equivariant)
         for name, fill in (("mean", 0.0), ("inverse_std", 1.0)):
             self.register_buffer(name, torch.full((rep.dim,), fill))
-        for name in ("first", "second"):  # mean, and mean square about it, of each coordinate
+        for name in (
+            "coord_mean",
+            "coord_var",
+        ):  # mean, and mean square about it, of each coordinate
             self.register_buffer(name, torch.zeros(rep.dim, dtype=torch.float64))
         self.register_buffer("count", torch.zeros((), dtype=torch.float64))
         # The two coordinates that make up each entry (twice the same one where nothing is paired).
         merge = Parity(rep).merge if equivariant else Parity(trivial(rep.dim)).merge
-        self.register_buffer("made_of", torch.tensor([merge.a, merge.b]), persistent=False)
+        self.register_buffer("source_coords", torch.tensor([merge.a, merge.b]), persistent=False)
 
     def forward(self, x: Tensor) -> Tensor:
         if x.shape[-1] != self.rep.dim:
@@ -66,32 +69,32 @@ class RunningNorm(nn.Module):
         second = squares.sum(0, dtype=torch.float64) / n.clamp(min=1)
         first, second = first * self.basis.scale, second * self.basis.scale**2
         share = n / (self.count + n).clamp(min=1)
-        shift = first - self.first
-        self.second += share * (second - self.second + shift.square() * (1 - share))
-        self.first += share * shift
+        shift = first - self.coord_mean
+        self.coord_var += share * (second - self.coord_var + shift.square() * (1 - share))
+        self.coord_mean += share * shift
         self.count += n
         self._write_out()
 
     def sums(self) -> Tensor:
         """All it has seen as sums [2 d + 1], which add up over several normalisers: the count, the
         entries' coordinates and their squares."""
-        squares = self.second + self.first.square()
-        return torch.cat((self.count[None], self.count * self.first, self.count * squares))
+        squares = self.coord_var + self.coord_mean.square()
+        return torch.cat((self.count[None], self.count * self.coord_mean, self.count * squares))
 
     @torch.no_grad()
-    def take_sums(self, sums: Tensor) -> None:
+    def load_sums(self, sums: Tensor) -> None:
         """Be the one that has seen this."""
         count, first, squares = sums.split((1, self.rep.dim, self.rep.dim))
         self.count.copy_(count[0])
-        self.first.copy_(first / count.clamp(min=1))
-        self.second.copy_((squares / count.clamp(min=1) - self.first.square()).clamp(min=0))
+        self.coord_mean.copy_(first / count.clamp(min=1))
+        self.coord_var.copy_((squares / count.clamp(min=1) - self.coord_mean.square()).clamp(min=0))
         self._write_out()
 
     def _write_out(self) -> None:
         """Coordinates -> entries: the mean by the basis, each variance shared by its orbit."""
-        mean = self.basis.merge(self.first.split(self.basis.sizes)) * self.basis.scale
-        a, b = self.made_of
-        variance = (self.second[a] + self.second[b]) / 2
+        mean = self.basis.merge(self.coord_mean.split(self.basis.sizes)) * self.basis.scale
+        a, b = self.source_coords
+        variance = (self.coord_var[a] + self.coord_var[b]) / 2
         self.mean.copy_(mean)
         self.inverse_std.copy_((variance + self.eps).rsqrt())
 

@@ -19,7 +19,7 @@ from swap.nn.parts import views_of
 from swap.nn.running_norm import RunningNorm
 from swap.symmetry import Rep, Spaces, regular, trivial
 
-Mirror = Callable[[Tensor], Tensor]
+MirrorMap = Callable[[Tensor], Tensor]
 
 
 @dataclass(frozen=True)
@@ -30,8 +30,8 @@ class Example:
     build: Callable[[bool], nn.Module]
     """equivariant or not -> the module."""
     shapes: Sequence[tuple[int, ...]]
-    reads: Sequence[Mirror]
-    gives: Sequence[Mirror]
+    reads: Sequence[MirrorMap]
+    gives: Sequence[MirrorMap]
     batch: int = 64
 
     def inputs(self, dtype: torch.dtype, device: str, seed: int = 1) -> list[Tensor]:
@@ -97,7 +97,7 @@ class Actions(nn.Module):
         return action, old.log_prob(action)[..., None], policy.kl(old)[..., None]
 
 
-class Trained(nn.Module):
+class UpdatedNorm(nn.Module):
     """A normaliser after a batch that leans to one side."""
 
     def __init__(self, rep: Rep, *, equivariant: bool) -> None:
@@ -111,7 +111,7 @@ class Trained(nn.Module):
         return self.norm(x)
 
 
-class Rollout(nn.Module):
+class ToyAgent(nn.Module):
     """A small agent that acts for many steps on its own samples: what the whole system must obey.
 
     Observations [B, T, o], latent noise [B, T, z], action noise [B, T, a] -> actions, states.
@@ -176,7 +176,7 @@ def examples(steps: int = 60) -> list[Example]:
 
     rollout = Example(
         f"Rollout, {steps} steps: GRU + latents + actor",
-        lambda eq: Rollout(spaces, equivariant=eq),
+        lambda eq: ToyAgent(spaces, equivariant=eq),
         [(steps, prop.dim), (steps, 64), (steps, act.dim)],
         [prop, regular(32), act],
         [act, regular(32)],
@@ -236,6 +236,6 @@ def examples(steps: int = 60) -> list[Example]:
             [act] * 3,
             [act, number, number],
         ),
-        one("RunningNorm privileged 273", lambda eq: Trained(priv, equivariant=eq), priv, priv),
+        one("RunningNorm privileged 273", lambda eq: UpdatedNorm(priv, equivariant=eq), priv, priv),
         rollout,
     ]

@@ -7,21 +7,21 @@ from swap.policy.actor import Actor
 from swap.policy.actor_critic import ActorCritic, Inputs, PolicyCfg
 from swap.policy.critic import Critic
 from swap.policy.discriminator import Discriminator, style_reward
-from swap.policy.driver import Driver
-from swap.policy.networks import Networks, networks
-from swap.policy.two_rate import LATENT, TwoRate
+from swap.policy.driver import Agent
+from swap.policy.networks import Networks, build_networks
+from swap.policy.two_rate import LATENT, LatentState
 
 __all__ = [
     "LATENT",
     "Actor",
     "ActorCritic",
+    "Agent",
     "Critic",
     "Discriminator",
-    "Driver",
     "Inputs",
+    "LatentState",
     "Networks",
     "PolicyCfg",
-    "TwoRate",
-    "networks",
+    "build_networks",
     "style_reward",
 ]

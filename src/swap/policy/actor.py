@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from torch import Tensor, nn
 
 from swap.nn import Gaussian, GaussianHead
-from swap.policy.reader import Reader
+from swap.policy.reader import NormalizedMLP
 from swap.symmetry import Rep
 
 OUT_GAIN = 0.01
@@ -28,7 +28,7 @@ class Actor(nn.Module):
         equivariant: bool,
     ) -> None:
         super().__init__()
-        self.reader = Reader(
+        self.mlp = NormalizedMLP(
             rep, hidden, action, act=act, out_gain=OUT_GAIN, equivariant=equivariant
         )
         self.head = GaussianHead(
@@ -36,8 +36,8 @@ class Actor(nn.Module):
         )
 
     def forward(self, x: Tensor) -> Gaussian:
-        """Coordinates of the input (`reader.coordinates`) -> the distribution."""
-        return self.head(self.reader(x))
+        """Coordinates of the input (`mlp.coordinates`) -> the distribution."""
+        return self.head(self.mlp(x))
 
     def past(self, mean: Tensor, std_per_orbit: Tensor) -> Gaussian:
         """A distribution this actor once gave, from what was kept of it."""

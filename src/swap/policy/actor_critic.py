@@ -99,7 +99,7 @@ class ActorCritic(nn.Module):
 
     def mean(self, obs: Mapping[str, Tensor]) -> Tensor:
         """The action without exploration, [..., d]."""
-        return self.actor.reader(self._actor_input(obs))
+        return self.actor.mlp(self._actor_input(obs))
 
     def act(self, obs: Mapping[str, Tensor], noise: Tensor) -> Tensor:
         """An action drawn with standard normal `noise`; mirrored noise gives the mirrored one."""
@@ -110,20 +110,20 @@ class ActorCritic(nn.Module):
         return self.critic(self._critic_input(obs))
 
     # --- for the learner ------------------------------------------------------------------------
-    def observe(self, obs: Mapping[str, Tensor], valid: Tensor | None = None) -> None:
+    def update_normalizers(self, obs: Mapping[str, Tensor], valid: Tensor | None = None) -> None:
         """Let the normalisers learn from the rows [...] that are valid."""
-        self.actor.reader.norm.update(_join(self.cfg.actor_reads, obs), valid)
-        self.critic.reader.norm.update(_join(self.cfg.critic_reads, obs), valid)
+        self.actor.mlp.norm.update(_join(self.cfg.actor_reads, obs), valid)
+        self.critic.mlp.norm.update(_join(self.cfg.critic_reads, obs), valid)
 
     def inputs(self, obs: Mapping[str, Tensor]) -> Inputs:
         """What `actor` and `critic` read, to be kept."""
         return Inputs(self._actor_input(obs), self._critic_input(obs))
 
     def _actor_input(self, obs: Mapping[str, Tensor]) -> Tensor:
-        return self.actor.reader.coordinates(_join(self.cfg.actor_reads, obs))
+        return self.actor.mlp.coordinates(_join(self.cfg.actor_reads, obs))
 
     def _critic_input(self, obs: Mapping[str, Tensor]) -> Tensor:
-        return self.critic.reader.coordinates(_join(self.cfg.critic_reads, obs))
+        return self.critic.mlp.coordinates(_join(self.cfg.critic_reads, obs))
 
     # --- sizes ----------------------------------------------------------------------------------
     @property
@@ -137,7 +137,7 @@ class ActorCritic(nn.Module):
     @property
     def widths(self) -> tuple[int, int]:
         """The widths of `Inputs`."""
-        return self.actor.reader.width, self.critic.reader.width
+        return self.actor.mlp.width, self.critic.mlp.width
 
 
 def _join(names: Sequence[str], obs: Mapping[str, Tensor]) -> Tensor:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from torch import Tensor, nn
 
-from swap.policy.reader import Reader
+from swap.policy.reader import NormalizedMLP
 from swap.symmetry import Rep, trivial
 
 OUT_GAIN = 0.1
@@ -16,10 +16,10 @@ class Critic(nn.Module):
 
     def __init__(self, rep: Rep, hidden: Sequence[int], *, act: str, equivariant: bool) -> None:
         super().__init__()
-        self.reader = Reader(
+        self.mlp = NormalizedMLP(
             rep, hidden, trivial(1), act=act, out_gain=OUT_GAIN, equivariant=equivariant
         )
 
     def forward(self, x: Tensor) -> Tensor:
-        """Coordinates of the input (`reader.coordinates`) -> [...]."""
-        return self.reader(x).squeeze(-1)
+        """Coordinates of the input (`mlp.coordinates`) -> [...]."""
+        return self.mlp(x).squeeze(-1)

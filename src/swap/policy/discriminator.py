@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from torch import Tensor, nn
 
-from swap.policy.reader import Reader
+from swap.policy.reader import NormalizedMLP
 from swap.symmetry import Rep, trivial
 
 OUT_GAIN = 0.1
@@ -20,17 +20,17 @@ class Discriminator(nn.Module):
     ) -> None:
         """`frame`: how one frame mirrors; a pair is two of them side by side."""
         super().__init__()
-        self.reader = Reader(
+        self.mlp = NormalizedMLP(
             frame * 2, hidden, trivial(1), act=act, out_gain=OUT_GAIN, equivariant=equivariant
         )
 
     def coordinates(self, pair: Tensor) -> Tensor:
         """Raw pairs, end to end -> normalised, in even and odd coordinates; both [..., 2 d]."""
-        return self.reader.coordinates(pair)
+        return self.mlp.coordinates(pair)
 
     def forward(self, x: Tensor) -> Tensor:
         """Coordinates -> score [...]."""
-        return self.reader(x).squeeze(-1)
+        return self.mlp(x).squeeze(-1)
 
 
 def style_reward(score: Tensor) -> Tensor:

@@ -17,7 +17,7 @@ class Networks(NamedTuple):
     """None for a policy that reads observations only."""
 
 
-def networks(
+def build_networks(
     policy: PolicyCfg,
     model: WorldModelCfg | None,
     groups: Mapping[str, Layout],

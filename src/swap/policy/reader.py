@@ -13,7 +13,7 @@ from swap.nn import MLP, RunningNorm
 from swap.symmetry import Rep
 
 
-class Reader(nn.Module):
+class NormalizedMLP(nn.Module):
     """A running normaliser and an MLP behind it."""
 
     def __init__(

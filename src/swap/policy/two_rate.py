@@ -17,7 +17,7 @@ LATENT = "latent"
 """The name under which a policy reads h."""
 
 
-class TwoRate:
+class LatentState:
     """The latents of `n` worlds, which tick together every k control steps.
 
     A world that is reset loses its latent at once, not at the next tick: until then the actor reads
@@ -54,7 +54,7 @@ class TwoRate:
         if not self.due:
             return False
         self.tick(depth, prop, noise)
-        self.ticked()
+        self.finish_tick()
         return True
 
     @torch.no_grad()
@@ -75,7 +75,7 @@ class TwoRate:
 
     @torch.no_grad()
     def tick(self, depth: Tensor, prop: Tensor, noise: Tensor | None) -> None:
-        """Tensors to tensors, the same work each time; `ticked` is the other half."""
+        """Tensors to tensors, the same work each time; `finish_tick` is the other half."""
         embedding = self.model.embed(depth, prop)
         new = self.model.tick(self.latent, self.actions, embedding, self.fresh, noise)
         for old, x in zip(self.latent, new, strict=True):
@@ -88,7 +88,7 @@ class TwoRate:
         """The next observation is a tick."""
         return self.count == self.k
 
-    def ticked(self) -> None:
+    def finish_tick(self) -> None:
         """What a tick changes outside of the device."""
         self.count = 0
 

@@ -5,11 +5,11 @@ robot -> apollo, go2 -> registry -> kinematics -> mjcf
 
 from swap.robots.kinematics import feet_in_base, leg_points_in_base
 from swap.robots.registry import from_user, load, names
-from swap.robots.robot import PARTS, Camera, Capsule, Joint, Leg, Link, Motor, Robot
+from swap.robots.robot import PARTS, CameraMount, Capsule, Joint, Leg, Link, Motor, Robot
 
 __all__ = [
     "PARTS",
-    "Camera",
+    "CameraMount",
     "Capsule",
     "Joint",
     "Leg",

@@ -7,7 +7,7 @@ class (unitree_ros, b2_description): links 0.35 m, abad offset 0.12 m, joint ran
 about 285 Nm at each hind knee.
 """
 
-from swap.robots.robot import Camera, Capsule, Joint, Leg, Link, Motor, Robot
+from swap.robots.robot import CameraMount, Capsule, Joint, Leg, Link, Motor, Robot
 from swap.symmetry import PITCH, ROLL
 
 ABAD = Joint("abad", ROLL, (-0.87, 0.87), 0.0, Motor(200.0, 23.0, armature=0.08, damping=0.3))
@@ -53,7 +53,7 @@ ROBOT = Robot(
     trunk_shapes=tuple(
         Capsule((-0.36, y, 0.0), (0.36, y, 0.0), radius=0.10) for y in (-0.07, 0.0, 0.07)
     ),
-    camera=Camera(pos=(0.47, 0.0, 0.04), pitch=0.35),
+    camera=CameraMount(pos=(0.47, 0.0, 0.04), pitch=0.35),
     kp=300.0,
     kd=8.0,
     action_scale=0.3,

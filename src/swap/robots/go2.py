@@ -7,7 +7,7 @@ equal inertia are computed from its inertia tensors, rounded. Gains as commonly 
 
 from dataclasses import replace
 
-from swap.robots.robot import Camera, Capsule, Joint, Leg, Link, Motor, Robot
+from swap.robots.robot import CameraMount, Capsule, Joint, Leg, Link, Motor, Robot
 from swap.symmetry import PITCH, ROLL
 
 # The knee is driven by the same motor through a linkage of 1.917.
@@ -51,7 +51,7 @@ ROBOT = Robot(
         *(Capsule((-0.16, y, 0.0), (0.16, y, 0.0), radius=0.057) for y in (-0.04, 0.0, 0.04)),
         Capsule((0.285, 0.0, 0.01), (0.285, 0.0, 0.01), radius=0.045),  # head
     ),
-    camera=Camera(pos=(0.32, 0.0, 0.03), pitch=0.35),
+    camera=CameraMount(pos=(0.32, 0.0, 0.03), pitch=0.35),
     kp=40.0,
     kd=1.0,
     action_scale=0.25,

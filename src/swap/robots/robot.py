@@ -11,8 +11,7 @@ from functools import cached_property
 from typing import Any
 
 from swap.errors import UserError
-from swap.symmetry import Body
-from swap.symmetry import Joint as Axis
+from swap.symmetry import Body, JointAxis
 
 Vec = tuple[float, float, float]
 
@@ -119,7 +118,7 @@ class Leg:
 
 
 @dataclass(frozen=True)
-class Camera:
+class CameraMount:
     """The depth camera on the midplane."""
 
     pos: Vec
@@ -143,7 +142,7 @@ class Robot:
     trunk: Link
     trunk_shapes: tuple[Capsule, ...]
     """What of the trunk can touch."""
-    camera: Camera
+    camera: CameraMount
     kp: float
     """Position gain of every joint, Nm/rad."""
     kd: float
@@ -194,7 +193,7 @@ class Robot:
     def body(self) -> Body:
         """How this robot's joints and legs mirror."""
         joints = tuple(
-            Axis(f"{leg.name}_{joint.part}", joint.axis)
+            JointAxis(f"{leg.name}_{joint.part}", joint.axis)
             for leg in self.legs
             for joint in leg.joints
         )

@@ -6,11 +6,11 @@ from swap.runs.guard import GuardCfg
 from swap.runs.metrics import read_metrics
 from swap.runs.parkour import ParkourCfg
 from swap.runs.presets import PRESETS, TrainCfg, register
-from swap.runs.run import Outcome, RunCfg, train
+from swap.runs.run import RunCfg, RunResult, train
 from swap.runs.seeding import seed_everything
 from swap.runs.sighted import SwapCfg
 from swap.runs.toy import ToyCfg
-from swap.runs.trainee import Trainee
+from swap.runs.trainee import Trainable
 from swap.runs.weights import load_weights, save_weights
 
 register("_toy", ToyCfg())
@@ -19,14 +19,14 @@ __all__ = [
     "PRESETS",
     "Checkpoint",
     "GuardCfg",
-    "Outcome",
     "ParkourCfg",
     "RunCfg",
+    "RunResult",
     "SaveError",
     "SwapCfg",
     "ToyCfg",
     "TrainCfg",
-    "Trainee",
+    "Trainable",
     "from_json",
     "load",
     "load_weights",

@@ -20,7 +20,7 @@ from swap.errors import UserError
 from swap.files import replace_file, sync_folder
 from swap.learn.trainer import NETWORKS
 from swap.runs.migrations import upgraded
-from swap.runs.reading import DamagedError, check_numbers, read_file, whole
+from swap.runs.reading import DamagedError, check_finite, is_count, read_file
 from swap.runs.shards import MANIFEST, read_folder, write_folder
 
 Say = Callable[[str], None]
@@ -135,13 +135,13 @@ def read(place: Path) -> Checkpoint:
     """One checkpoint; DamagedError if a byte is not what was written."""
     tensors, manifest = read_folder(place)
     iteration, numbers, config = (manifest.get(key) for key in ("iteration", "numbers", "config"))
-    if not isinstance(numbers, dict) or not isinstance(config, dict) or not whole(iteration):
+    if not isinstance(numbers, dict) or not isinstance(config, dict) or not is_count(iteration):
         raise DamagedError(f"{MANIFEST} is not that of a checkpoint")
     if iteration != int(place.name):
         raise DamagedError(f"{place.name} holds iteration {iteration}: it was renamed")
     if not tensors:
         raise DamagedError(f"{place.name} holds no tensors")
-    check_numbers(tensors, NETWORKS)
+    check_finite(tensors, NETWORKS)
     config, tensors = upgraded(config, tensors)
     return Checkpoint(place, iteration, tensors, numbers, config)
 

@@ -12,8 +12,8 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from swap.runs.pace import Pace
-from swap.streams import lasting, tell
+from swap.runs.pace import RunClock
+from swap.streams import resilient, write_stderr
 
 PLAIN_EVERY_S = 10.0
 WIDE, BESIDE = 100, 48
@@ -27,7 +27,9 @@ class Board(Protocol):
     def say(self, line: str) -> None:
         """A line that stays."""
 
-    def show(self, pace: Pace, metrics: Mapping[str, float], faults: Mapping[str, int]) -> None:
+    def show(
+        self, run_clock: RunClock, metrics: Mapping[str, float], faults: Mapping[str, int]
+    ) -> None:
         """The figures of the iteration that was just done."""
 
     def stopping(self) -> None:
@@ -40,7 +42,7 @@ class Board(Protocol):
 
 def board(title: str) -> Board:
     """The board that suits where the output goes."""
-    console = Console(file=lasting(sys.stdout), highlight=False)
+    console = Console(file=resilient(sys.stdout), highlight=False)
     return LiveBoard(title, console) if console.is_terminal else PlainBoard()
 
 
@@ -51,16 +53,18 @@ class PlainBoard:
         self.every_s, self.next_s = every_s, 0.0
 
     def say(self, line: str) -> None:
-        print(line, file=lasting(sys.stdout), flush=True)
+        print(line, file=resilient(sys.stdout), flush=True)
 
-    def show(self, pace: Pace, metrics: Mapping[str, float], faults: Mapping[str, int]) -> None:
+    def show(
+        self, run_clock: RunClock, metrics: Mapping[str, float], faults: Mapping[str, int]
+    ) -> None:
         now = time.monotonic()
         if now >= self.next_s:
             self.next_s = now + self.every_s
-            self.say(plain_line(pace, metrics, faults))
+            self.say(plain_line(run_clock, metrics, faults))
 
     def stopping(self) -> None:
-        tell(STOPPING)
+        write_stderr(STOPPING)
 
     def __enter__(self) -> "PlainBoard":
         return self
@@ -74,7 +78,7 @@ class LiveBoard:
 
     def __init__(self, title: str, console: Console) -> None:
         self.title, self.console, self.note = title, console, ""
-        self.pace: Pace | None = None
+        self.run_clock: RunClock | None = None
         # A metric that is silent for an iteration keeps its place and last value: no jumping rows.
         self.metrics: dict[str, float] = {}
         self.faults: Mapping[str, int] = {}
@@ -85,8 +89,10 @@ class LiveBoard:
     def say(self, line: str) -> None:
         self.console.print(Text(line), soft_wrap=True)  # a path stays in one piece
 
-    def show(self, pace: Pace, metrics: Mapping[str, float], faults: Mapping[str, int]) -> None:
-        self.pace, self.faults = pace, dict(faults)
+    def show(
+        self, run_clock: RunClock, metrics: Mapping[str, float], faults: Mapping[str, int]
+    ) -> None:
+        self.run_clock, self.faults = run_clock, dict(faults)
         self.metrics = self.metrics | dict(metrics)  # a new dict: the drawing thread reads the old
 
     def stopping(self) -> None:
@@ -101,7 +107,7 @@ class LiveBoard:
 
     def render(self) -> RenderableType:
         width = self.console.width
-        if self.pace is None:
+        if self.run_clock is None:
             wait = Text(f"{self.title}: building and compiling, the first iteration takes longest")
             return Group(wait, *self._notes())
         metrics = self.metrics
@@ -113,7 +119,7 @@ class LiveBoard:
             for group, values in grouped(metrics).items()
             if group not in ("", "success", "frontier", "guard")
         ]
-        parts: list[RenderableType] = [head(self.title, self.pace, metrics, width)]
+        parts: list[RenderableType] = [head(self.title, self.run_clock, metrics, width)]
         if beside:
             both = Table.grid(padding=(0, 2, 0, 0))
             both.add_row(families, Group(*groups))
@@ -129,9 +135,11 @@ class LiveBoard:
         return [Text(self.note, style="bold")] if self.note else []
 
 
-def head(title: str, pace: Pace, metrics: Mapping[str, float], width: int) -> RenderableType:
+def head(
+    title: str, run_clock: RunClock, metrics: Mapping[str, float], width: int
+) -> RenderableType:
     """Title, bar and time left; beneath, where the run is."""
-    share, left = pace.share, pace.left_s
+    share, left = run_clock.fraction, run_clock.left_s
     top = Table.grid(padding=(0, 1), expand=True)
     top.add_column(no_wrap=True, overflow="ellipsis", max_width=max(width // 3, 8))
     top.add_column(ratio=1)
@@ -139,11 +147,11 @@ def head(title: str, pace: Pace, metrics: Mapping[str, float], width: int) -> Re
     bar = ProgressBar(total=1.0, completed=share) if share is not None else Text("no end set")
     end = f"{share:4.0%}  {clock(left)} left" if share is not None and left is not None else ""
     top.add_row(Text(title, style="bold"), bar, end)
-    where = f"iteration {pace.iteration:,}"
-    where += f" of {pace.goal_iterations:,}" if pace.goal_iterations is not None else ""
-    where += f" | {clock(pace.elapsed_s)}"
+    where = f"iteration {run_clock.iteration:,}"
+    where += f" of {run_clock.goal_iterations:,}" if run_clock.goal_iterations is not None else ""
+    where += f" | {clock(run_clock.elapsed_s)}"
     where += f" | {short(metrics.get('steps', 0))} steps"
-    where += f" | {short(pace.steps_per_s)} steps/s" if pace.steps_per_s else ""
+    where += f" | {short(run_clock.steps_per_s)} steps/s" if run_clock.steps_per_s else ""
     return Group(top, Text(where))
 
 
@@ -180,24 +188,24 @@ def grid(group: str, values: Mapping[str, float], width: int) -> Table:
     return table
 
 
-def plain_line(pace: Pace, metrics: Mapping[str, float], faults: Mapping[str, int]) -> str:
+def plain_line(run_clock: RunClock, metrics: Mapping[str, float], faults: Mapping[str, int]) -> str:
     """One short line for a log."""
     groups = grouped(metrics)
     parts = [
-        f"iteration {pace.iteration}",
-        clock(pace.elapsed_s),
+        f"iteration {run_clock.iteration}",
+        clock(run_clock.elapsed_s),
         f"{short(metrics.get('steps', 0))} steps",
     ]
-    if pace.steps_per_s:  # not yet after the first iteration, which compiles
-        parts.append(f"{short(pace.steps_per_s)} steps/s")
+    if run_clock.steps_per_s:  # not yet after the first iteration, which compiles
+        parts.append(f"{short(run_clock.steps_per_s)} steps/s")
     if success := groups.get("success"):
         parts.append("success " + " ".join(f"{name} {v:.0%}" for name, v in success.items()))
     if frontier := groups.get("frontier"):
         parts.append("frontier " + " ".join(f"{name} {v:.2f}" for name, v in frontier.items()))
     if faults:
         parts.append("guards " + " ".join(f"{name} {n}" for name, n in faults.items()))
-    if pace.left_s is not None:
-        parts.append(f"{clock(pace.left_s)} left")
+    if run_clock.left_s is not None:
+        parts.append(f"{clock(run_clock.left_s)} left")
     return " | ".join(parts)
 
 

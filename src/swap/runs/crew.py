@@ -13,12 +13,12 @@ import torch
 from torch import Tensor
 
 from swap.errors import UserError
-from swap.kept import under
+from swap.kept import sub_state
 from swap.runs.seeding import restore_rng, rng_tensors
-from swap.runs.trainee import Trainee
-from swap.team import ALONE, Team
+from swap.runs.trainee import Trainable
+from swap.team import SINGLE_PROCESS, ProcessGroup
 
-RNG, CREW, OTHERS = "run/rng/", "crew", "process/"
+RNG, OTHERS_NUMBERS, OTHERS = "run/rng/", "crew", "process/"
 """Names in a checkpoint: of chance, of the number of processes, of what is theirs alone."""
 Tensors = dict[str, Tensor]
 Numbers = dict[str, Any]
@@ -33,77 +33,77 @@ class Order(IntEnum):
     PLAN = 3
 
 
-class Crew:
-    """A trainee that all processes iterate and put away together."""
+class DistributedTrainable:
+    """A trainable that all processes iterate and put away together."""
 
-    def __init__(self, trainee: Trainee, team: Team = ALONE) -> None:
-        self.trainee, self.team = trainee, team
+    def __init__(self, trainable: Trainable, processes: ProcessGroup = SINGLE_PROCESS) -> None:
+        self.trainable, self.processes = trainable, processes
 
     # --- the leader -----------------------------------------------------------------------------
     def iterate(self) -> Mapping[str, float]:
-        self.team.tell(Order.ITERATE)
-        return self.trainee.iterate()
+        self.processes.broadcast(Order.ITERATE)
+        return self.trainable.iterate()
 
     def plan(self, steps: float) -> None:
         """The run will have so many control steps in all."""
-        self.team.tell(Order.PLAN)
-        self.trainee.plan(self.team.tell(round(steps)))
+        self.processes.broadcast(Order.PLAN)
+        self.trainable.plan(self.processes.broadcast(round(steps)))
 
-    def state(self) -> tuple[Tensors, Numbers]:
+    def gather_state(self) -> tuple[Tensors, Numbers]:
         """All that has to be kept, of everyone."""
-        self.team.tell(Order.SAVE)
-        (tensors, numbers), *others = self.team.gather(self._own())
-        if self.team.alone:
+        self.processes.broadcast(Order.SAVE)
+        (tensors, numbers), *others = self.processes.gather(self._own())
+        if self.processes.alone:
             return tensors, numbers
         out = dict(tensors)
         for rank, (theirs, _) in enumerate(others, 1):
             fresh = {k: x for k, x in theirs.items() if not _same(x, tensors.get(k))}
             out |= {f"{OTHERS}{rank}/{k}": x for k, x in fresh.items()}
-        return out, {**numbers, CREW: [theirs for _, theirs in others]}
+        return out, {**numbers, OTHERS_NUMBERS: [theirs for _, theirs in others]}
 
-    def dismiss(self, sig: int = 0) -> None:
+    def finish(self, sig: int = 0) -> None:
         """The end; `sig` is the signal that brought it, or 0."""
-        self.team.tell(Order.END)
-        self.team.tell(sig)
+        self.processes.broadcast(Order.END)
+        self.processes.broadcast(sig)
 
     # --- the others -----------------------------------------------------------------------------
-    def obey(self) -> int:
+    def follow_leader(self) -> int:
         """Until the leader ends it; gives the signal that made it, or 0."""
-        while (order := self.team.tell()) != Order.END:
+        while (order := self.processes.broadcast()) != Order.END:
             if order == Order.ITERATE:
-                self.trainee.iterate()
+                self.trainable.iterate()
             elif order == Order.PLAN:
-                self.trainee.plan(self.team.tell())
+                self.trainable.plan(self.processes.broadcast())
             else:
-                self.team.gather(self._own())
-        return self.team.tell()
+                self.processes.gather(self._own())
+        return self.processes.broadcast()
 
     # --- all ------------------------------------------------------------------------------------
     def _own(self) -> tuple[Tensors, Numbers]:
-        tensors = {**self.trainee.tensors(), **{RNG + k: x for k, x in rng_tensors().items()}}
-        if not self.team.alone:
+        tensors = {**self.trainable.tensors(), **{RNG + k: x for k, x in rng_tensors().items()}}
+        if not self.processes.alone:
             tensors = {name: x.cpu() for name, x in tensors.items()}
-        return tensors, self.trainee.numbers()
+        return tensors, self.trainable.numbers()
 
     def check(self, numbers: Numbers) -> None:
         """Worlds are not shared out anew: as many processes as there were have to go on."""
-        size = 1 + len(numbers.get(CREW, ()))
-        if size != self.team.size:
+        size = 1 + len(numbers.get(OTHERS_NUMBERS, ()))
+        if size != self.processes.size:
             start = f"torchrun --nproc-per-node {size} -m swap" if size > 1 else "swap"
             raise UserError(
-                f"that run has {size} processes, now there are {self.team.size}; "
+                f"that run has {size} processes, now there are {self.processes.size}; "
                 f"go on with: {start} train --resume ..."
             )
 
     def restore(self, tensors: Tensors, numbers: Numbers) -> None:
-        """This process as it was, out of what `state` gave."""
+        """This process as it was, out of what `gather_state` gave."""
         mine = {k: x for k, x in tensors.items() if not k.startswith(OTHERS)}
-        if rank := self.team.rank:
-            mine |= under(f"{OTHERS}{rank}/", tensors)
-            numbers = numbers[CREW][rank - 1]
-        chance = under(RNG, mine)
+        if rank := self.processes.rank:
+            mine |= sub_state(f"{OTHERS}{rank}/", tensors)
+            numbers = numbers[OTHERS_NUMBERS][rank - 1]
+        chance = sub_state(RNG, mine)
         own = {k: x for k, x in mine.items() if not k.startswith(RNG)}
-        self.trainee.restore(own, {k: x for k, x in numbers.items() if k != CREW})
+        self.trainable.restore(own, {k: x for k, x in numbers.items() if k != OTHERS_NUMBERS})
         restore_rng(chance)
 
 

@@ -14,7 +14,7 @@ from torch import Tensor
 from swap.learn.trainer import NETWORKS
 from swap.runs.checkpoint import Say
 from swap.runs.shards import write_folder
-from swap.runs.trainee import Trainee
+from swap.runs.trainee import Trainable
 from swap.validate import check_numbers
 
 FOLDER, PREFIX = "evidence", "guard/"
@@ -51,7 +51,7 @@ class GuardCfg:
     strikes: int = 3
     """Iterations in a row that are lost: with a metric that is not finite, or nothing learned; then
     the run stops."""
-    share: float = 1e-3
+    fault_fraction: float = 1e-3
     """Contained faults (guard/...) per control step, over the window, above which it stops."""
     window: int = 100
     """Iterations over which contained faults are counted."""
@@ -59,7 +59,9 @@ class GuardCfg:
     """Copies of the state to keep, one for each kind of fault."""
 
     def __post_init__(self) -> None:
-        check_numbers(self, "guard.", at_least_1=("strikes", "window"), not_negative=("share",))
+        check_numbers(
+            self, "guard.", at_least_1=("strikes", "window"), not_negative=("fault_fraction",)
+        )
 
 
 class Guard:
@@ -76,7 +78,9 @@ class Guard:
         self.recent: deque[tuple[float, float]] = deque(maxlen=cfg.window)  # faults, steps
         self.steps = math.nan
 
-    def check(self, iteration: int, metrics: Mapping[str, float], trainee: Trainee) -> str | None:
+    def check(
+        self, iteration: int, metrics: Mapping[str, float], trainable: Trainable
+    ) -> str | None:
         """None to go on, or the line to stop with."""
         broken = [name for name, value in metrics.items() if not math.isfinite(value)]
         counted = {
@@ -90,7 +94,7 @@ class Guard:
         told = {name: told[name] for name in sorted(told, key=_stage)}
         for culprit in [name for name in told if name not in self.seen]:
             self.seen.add(culprit)
-            kept = self._keep(iteration, culprit, metrics, trainee)
+            kept = self._keep(iteration, culprit, metrics, trainable)
             self.say(f"iteration {iteration}: {told[culprit]}{kept}")
         self.strikes = self.strikes + 1 if broken else 0
         steps = metrics.get("steps", math.nan)
@@ -99,7 +103,7 @@ class Guard:
         lost = _idle(metrics) or _useless(faults, fresh)
         self.lost = self.lost + 1 if lost or broken else 0
         if self.lost >= self.cfg.strikes:
-            causes = [*_broken_weights(trainee), *told.values()]
+            causes = [*_broken_weights(trainable), *told.values()]
             return (
                 f"stopped at iteration {iteration}: {f'{lost}: ' if lost else ''}"
                 f"{', '.join(causes[:3])} for {self.lost} iterations; evidence in {self.folder}"
@@ -107,12 +111,12 @@ class Guard:
         return self._too_many(iteration, fresh, faults)
 
     def _too_many(self, iteration: int, fresh: float, faults: float) -> str | None:
-        if not math.isfinite(fresh):  # the first iteration, or a trainee that counts no steps
+        if not math.isfinite(fresh):  # the first iteration, or a trainable that counts no steps
             return None
         self.recent.append((faults, fresh))
         all_faults = sum(f for f, _ in self.recent)
         all_steps = sum(s for _, s in self.recent)
-        if len(self.recent) < self.cfg.window or all_faults <= self.cfg.share * all_steps:
+        if len(self.recent) < self.cfg.window or all_faults <= self.cfg.fault_fraction * all_steps:
             return None
         heavy = sorted(self.totals, key=lambda name: -self.totals[name] * _weight(name))[:3]
         worst = ", ".join(f"{name} {self.totals[name]}{_cure(name)}" for name in heavy)
@@ -122,10 +126,10 @@ class Guard:
         )
 
     def _keep(
-        self, iteration: int, culprit: str, metrics: Mapping[str, float], trainee: Trainee
+        self, iteration: int, culprit: str, metrics: Mapping[str, float], trainable: Trainable
     ) -> str:
         """Save what there is to look into; gives the end of the line."""
-        tensors = trainee.tensors()
+        tensors = trainable.tensors()
         nan = not_finite(tensors)
         tail = f"; not finite: {', '.join(nan[:4])}{' ...' * (len(nan) > 4)}" if nan else ""
         place = self.folder / f"{iteration:06d}-{re.sub('[^A-Za-z0-9_.-]', '_', culprit)}"
@@ -137,7 +141,7 @@ class Guard:
             "not_finite": nan,
             # As text, since strict JSON has no NaN and this file is for reading.
             "metrics": {name: repr(float(value)) for name, value in metrics.items()},
-            "numbers": trainee.numbers(),
+            "numbers": trainable.numbers(),
         }
         try:
             self.folder.mkdir(exist_ok=True)  # not the run's own: it may have been moved
@@ -179,9 +183,9 @@ def _useless(faults: float, steps: float) -> str:
     )
 
 
-def _broken_weights(trainee: Trainee) -> list[str]:
+def _broken_weights(trainable: Trainable) -> list[str]:
     """A weight that is not finite is behind all else: no gradient step makes one."""
-    bad = [name for name in not_finite(trainee.tensors()) if name.startswith(NETWORKS)]
+    bad = [name for name in not_finite(trainable.tensors()) if name.startswith(NETWORKS)]
     return [f"weights {bad[0]} are not finite"] if bad else []
 
 

@@ -7,7 +7,7 @@ import time
 from types import FrameType
 from typing import Any, Protocol
 
-from swap.signals import awaited
+from swap.signals import stop_signals
 
 ECHO_S = 0.2
 """A second signal this soon is the first one again: `timeout` and other launchers send theirs to a
@@ -41,7 +41,7 @@ class Interrupt:
 
     def __enter__(self) -> "Interrupt":
         if threading.current_thread() is threading.main_thread():  # Python hands signals only there
-            self.before = {sig: signal.signal(sig, self._ask) for sig in awaited()}
+            self.before = {sig: signal.signal(sig, self._ask) for sig in stop_signals()}
         return self
 
     def __exit__(self, *error: object) -> None:

@@ -21,9 +21,9 @@ CGROUP = Path("/sys/fs/cgroup/memory.max")
 """What a container may use; a number, or `max`."""
 
 
-def needed_mib(worlds: int, engine: str, *, sees: bool = False) -> float:
+def needed_mib(worlds: int, engine: str, *, world_model: bool = False) -> float:
     """Of all of them together."""
-    return worlds * MIB_A_WORLD["gpu" if engine == "gpu" else "cpu", sees]
+    return worlds * MIB_A_WORLD["gpu" if engine == "gpu" else "cpu", world_model]
 
 
 def machine_mib(device: str) -> float:
@@ -38,10 +38,12 @@ def machine_mib(device: str) -> float:
     return whole / 2**20
 
 
-def check_memory(worlds: int, device: str, *, sees: bool = False, option: str = "--worlds") -> str:
+def check_memory(
+    worlds: int, device: str, *, world_model: bool = False, option: str = "--worlds"
+) -> str:
     """`memory: about 0.4 of 15.6 GiB for 1,000 worlds`; UserError if that is more than there is."""
     engine = "gpu" if device.startswith("cuda") else "cpu"
-    gib, have = check_room(worlds, needed_mib(1, engine, sees=sees), device, option)
+    gib, have = check_room(worlds, needed_mib(1, engine, world_model=world_model), device, option)
     return f"memory: about {gib:,.1f} of {have:,.1f} GiB for {worlds:,} worlds"
 
 

@@ -17,7 +17,7 @@ from typing import IO, Any
 from swap.errors import UserError
 from swap.files import plainly, replace_file
 from swap.runs.checkpoint import Say
-from swap.runs.reading import DamagedError, read_file, whole
+from swap.runs.reading import DamagedError, is_count, read_file
 
 FILE, BOARD = "metrics.jsonl", "tensorboard"
 
@@ -120,5 +120,5 @@ def _rows(data: bytes) -> Iterator[tuple[bytes, dict[str, Any]]]:
     for line in data.splitlines(keepends=True):
         with contextlib.suppress(ValueError, RecursionError):
             row = json.loads(line)
-            if isinstance(row, dict) and whole(row.get("iteration")):
+            if isinstance(row, dict) and is_count(row.get("iteration")):
                 yield line, row

@@ -13,7 +13,7 @@ from typing import Any
 from torch import Tensor
 
 from swap.runs.config import to_json
-from swap.runs.reading import DamagedError, whole
+from swap.runs.reading import DamagedError, is_count
 
 KEY = "cfg_version"
 
@@ -29,7 +29,40 @@ class Renames:
     and in what the optimiser holds of it."""
 
 
-HISTORY: tuple[Renames, ...] = ()
+HISTORY: tuple[Renames, ...] = (
+    Renames(
+        config={
+            "run.guard.share": "run.guard.fault_fraction",
+            "env.ends.episode_s": "env.ends.episode_length_s",
+            "env.ends": "env.terminations",
+            "env.hardest": "env.max_difficulty",
+            "env.start.nearer": "env.start.run_up_skip",
+            "env.commands.free_share": "env.commands.free_fraction",
+            "env.commands.stand_share": "env.commands.stand_fraction",
+            "env.curriculum.first": "env.curriculum.initial_level",
+            "env.curriculum.replay_share": "env.curriculum.replay_fraction",
+            "env.curriculum.up_share": "env.curriculum.up_probability",
+            "env.curriculum.down_share": "env.curriculum.down_probability",
+            "ppo.entropy": "ppo.entropy_coef",
+            "ppo.kl": "ppo.desired_kl",
+            "ppo.grad_norm": "ppo.max_grad_norm",
+            "ppo.calm_std": "ppo.final_max_std",
+            "ppo.calm": "ppo.std_decay",
+            "ppo.calm_steps": "ppo.std_decay_steps",
+        },
+        tensors={
+            "reader.net": "mlp.net",
+            "reader.norm": "mlp.norm",
+            "norm.first": "norm.coord_mean",
+            "norm.second": "norm.coord_var",
+            "twin": "mirrored_latent",
+            "twin_h": "mirrored_h",
+            "twin_z": "mirrored_z",
+            "env/tally": "env/episode_metrics",
+            "env/memory": "env/frame_builder",
+        },
+    ),
+)
 """The first leads from version 0 to version 1, and so on."""
 
 
@@ -44,7 +77,7 @@ def upgraded(
     """What was read of a checkpoint or card, by today's names; DamagedError if it is newer than
     this program."""
     version = stored.get(KEY, 0)
-    if not whole(version):
+    if not is_count(version):
         raise DamagedError(f"'{KEY}' is no version")
     if version > len(HISTORY):
         raise DamagedError(f"its config is of version {version}; upgrade swap to read it")

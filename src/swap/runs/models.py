@@ -18,15 +18,15 @@ from torch import Tensor
 from swap.courses import FAMILIES
 from swap.env.frontiers import by_family
 from swap.errors import UserError
-from swap.kept import under
+from swap.kept import sub_state
 from swap.learn.trainer import NETWORKS, OPTIMISERS
 from swap.runs.checkpoint import FOLDER, Checkpoint, Say, is_checkpoint, load
 from swap.runs.config import from_json, to_json
-from swap.runs.crew import CREW, OTHERS
+from swap.runs.crew import OTHERS, OTHERS_NUMBERS
 from swap.runs.migrations import as_stored, upgraded
 from swap.runs.parkour import ParkourCfg
-from swap.runs.presets import TrainCfg, find
-from swap.runs.reading import DamagedError, check_numbers, whole
+from swap.runs.presets import TrainCfg, get_preset
+from swap.runs.reading import DamagedError, check_finite, is_count
 from swap.runs.robots import with_robot
 from swap.runs.weights import ENDING, load_weights, save_weights
 
@@ -49,7 +49,7 @@ class SavedModel:
     @property
     def curriculum(self) -> Tensors:
         """Frontiers by family; empty if they were not kept."""
-        return under(CURRICULUM, self.tensors)
+        return sub_state(CURRICULUM, self.tensors)
 
 
 def model_folders() -> tuple[Path, ...]:
@@ -132,8 +132,8 @@ def read_model(path: Path, say: Say = print) -> SavedModel:
 def model_of(path: Path, config: Mapping[str, Any], iteration: Any, tensors: Tensors) -> SavedModel:
     """`config` is what `swap train` writes into checkpoints, and `keep` into cards."""
     preset = config.get("preset")
-    kind = type(find(preset)) if isinstance(preset, str) else TrainCfg
-    if not issubclass(kind, ParkourCfg) or not whole(iteration):
+    kind = type(get_preset(preset)) if isinstance(preset, str) else TrainCfg
+    if not issubclass(kind, ParkourCfg) or not is_count(iteration):
         raise UserError(f"'{path}' holds no trained robot; name the folder of a swap train run")
     return SavedModel(str(preset), iteration, from_json(kind, config.get("cfg")), tensors)
 
@@ -147,7 +147,7 @@ def check(model: SavedModel, path: Path) -> None:
         if not name.startswith(ours):
             raise UserError(f"'{path}' is refused: it holds '{name}', which is of no network")
     try:
-        check_numbers(model.tensors, ours)
+        check_finite(model.tensors, ours)
     except DamagedError as fault:
         raise UserError(f"'{path}' is refused: {fault}") from None
     numbers = sum(x.numel() for x in model.tensors.values())
@@ -179,10 +179,13 @@ def widths(cfg: ParkourCfg) -> list[int]:
 
 def frontiers(checkpoint: Checkpoint, cfg: ParkourCfg) -> Tensors:
     """Of the worlds of all processes, by family."""
-    mine, crew = checkpoint.tensors.get(FRONTIER), checkpoint.numbers.get(CREW, [])
-    if mine is None or mine.dim() != 1 or not isinstance(crew, list):
+    mine, others_numbers = (
+        checkpoint.tensors.get(FRONTIER),
+        checkpoint.numbers.get(OTHERS_NUMBERS, []),
+    )
+    if mine is None or mine.dim() != 1 or not isinstance(others_numbers, list):
         raise UserError(f"checkpoint {checkpoint.path.name} holds no curriculum of a robot")
-    others = range(1, 1 + len(crew))
+    others = range(1, 1 + len(others_numbers))
     every = [mine, *(checkpoint.tensors.get(f"{OTHERS}{k}/{FRONTIER}", mine) for k in others)]
     parts = [by_family(frontier, cfg.env) for frontier in every]
     return {

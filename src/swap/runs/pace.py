@@ -14,7 +14,7 @@ FORECAST_EVERY_S = 60.0
 long as this, or a quarter of a shorter run: by then all is compiled."""
 
 
-class Pace:
+class RunClock:
     """Wall time over all sittings of a run; its goals are minutes, iterations, control steps, any
     of them or none."""
 
@@ -91,7 +91,7 @@ class Pace:
         return self.goal_s is not None and self.elapsed_s + needed > self.goal_s
 
     @property
-    def share(self) -> float | None:
+    def fraction(self) -> float | None:
         """How much of the nearer goal is done, 0 to 1; None without a goal."""
         shares = []
         if self.goal_s is not None:

@@ -3,14 +3,22 @@
 from dataclasses import dataclass, field
 from typing import Literal
 
-from swap.env import CommandCfg, EnvCfg, NoiseCfg, ParkourEnv, RandomCfg, RewardCfg, StartCfg
+from swap.env import (
+    CommandCfg,
+    EnvCfg,
+    ObservationNoiseCfg,
+    ParkourEnv,
+    RandomCfg,
+    RewardCfg,
+    StartCfg,
+)
 from swap.learn import PPOCfg, Trainer, TrainerCfg
 from swap.policy import PolicyCfg
 from swap.runs.presets import TrainCfg, register
 from swap.runs.run import RunCfg
-from swap.runs.trainee import Trainee
+from swap.runs.trainee import Trainable
 from swap.sim import FIXED
-from swap.team import ALONE, Team
+from swap.team import SINGLE_PROCESS, ProcessGroup
 from swap.validate import check_numbers
 
 
@@ -34,25 +42,25 @@ class ParkourCfg(TrainCfg):
         check_numbers(self, at_least_1=("worlds",))
         assert self.learning  # making it is a check: do its parts go together?
 
-    def build(self, device: str, team: Team = ALONE) -> Trainee:
-        return self.trainer(self.make_env(device, team), team)
+    def build(self, device: str, processes: ProcessGroup = SINGLE_PROCESS) -> Trainable:
+        return self.trainer(self.make_env(device, processes), processes)
 
-    def make_env(self, device: str, team: Team = ALONE) -> ParkourEnv:
+    def make_env(self, device: str, processes: ProcessGroup = SINGLE_PROCESS) -> ParkourEnv:
         """This process's share of the worlds, with courses and chance of its own."""
         engine = self.engine
         if engine == "auto":
             engine = "gpu" if device.startswith("cuda") else "cpu"
         return ParkourEnv(
             self.env,
-            team.share(self.worlds, "worlds"),
+            processes.split_evenly(self.worlds, "worlds"),
             engine=engine,
             device=device,
-            seed=self.seed + team.rank,
+            seed=self.seed + processes.rank,
             capture=self.capture,
         )
 
-    def trainer(self, env: ParkourEnv, team: Team = ALONE) -> Trainer:
-        return Trainer(self.learning, env, team=team)
+    def trainer(self, env: ParkourEnv, processes: ProcessGroup = SINGLE_PROCESS) -> Trainer:
+        return Trainer(self.learning, env, processes=processes)
 
     @property
     def learning(self) -> TrainerCfg:
@@ -63,15 +71,17 @@ class ParkourCfg(TrainCfg):
 
 # An exploration of 1.0, usual elsewhere, throws this robot over within a second, and nearly every
 # reward is then clipped to zero: nothing was learned in 25 M steps. See docs/log.md.
-GENTLE = PolicyCfg(init_std=0.4, max_std=0.5)
+LOW_NOISE_POLICY = PolicyCfg(init_std=0.4, max_std=0.5)
 # Bold at first, when there is most to find; calm in the end: a policy that is used to its noise
 # fails without it. Short rollouts, many of them: of six settings what learned most in nine minutes.
-PPO = PPOCfg(steps=12, entropy=0.005, calm_std=0.15)
-NEARER = StartCfg(nearer=0.5)
+PPO = PPOCfg(steps=12, entropy_coef=0.005, final_max_std=0.15)
+NEAR_STARTS = StartCfg(run_up_skip=0.5)
 
 register(
     "teacher",
-    ParkourCfg(run=RunCfg(minutes=18.0), env=EnvCfg(start=NEARER), policy=GENTLE, ppo=PPO),
+    ParkourCfg(
+        run=RunCfg(minutes=18.0), env=EnvCfg(start=NEAR_STARTS), policy=LOW_NOISE_POLICY, ppo=PPO
+    ),
 )
 register(
     "tiny",
@@ -84,10 +94,12 @@ register(
         env=EnvCfg(
             families=(("flat", 0.05), ("box", 0.5), ("gap", 0.45)),
             levels=10,
-            hardest=0.2,
-            commands=CommandCfg(forward_low_mps=0.8, forward_high_mps=(1.6, 1.6), free_share=0.0),
-            start=StartCfg(nearer=1.0),
-            noise=NoiseCfg(0.0, 0.0, 0.0, 0.0),
+            max_difficulty=0.2,
+            commands=CommandCfg(
+                forward_low_mps=0.8, forward_high_mps=(1.6, 1.6), free_fraction=0.0
+            ),
+            start=StartCfg(run_up_skip=1.0),
+            noise=ObservationNoiseCfg(0.0, 0.0, 0.0, 0.0),
             random=RandomCfg(FIXED, 0.0),
             # It has no time to learn how to walk well as well.
             rewards=RewardCfg(
@@ -103,6 +115,13 @@ register(
             max_std=0.45,
         ),
         # Large steps, KL .02: with .01 half of the seeds had not learned in its time. See the log.
-        ppo=PPOCfg(steps=32, epochs=5, entropy=0.001, calm_std=0.15, calm=(0.7, 0.9), kl=0.02),
+        ppo=PPOCfg(
+            steps=32,
+            epochs=5,
+            entropy_coef=0.001,
+            final_max_std=0.15,
+            std_decay=(0.7, 0.9),
+            desired_kl=0.02,
+        ),
     ),
 )

@@ -7,8 +7,8 @@ import tyro
 
 from swap.errors import UserError, unknown
 from swap.runs.run import RunCfg
-from swap.runs.trainee import Trainee
-from swap.team import ALONE, Team
+from swap.runs.trainee import Trainable
+from swap.team import SINGLE_PROCESS, ProcessGroup
 from swap.validate import check_numbers
 
 
@@ -23,7 +23,7 @@ class TrainCfg:
     def __post_init__(self) -> None:
         check_numbers(self)
 
-    def build(self, device: str, team: Team = ALONE) -> Trainee:
+    def build(self, device: str, processes: ProcessGroup = SINGLE_PROCESS) -> Trainable:
         """Called after the seeds are set; allocates and may compile."""
         raise NotImplementedError
 
@@ -38,7 +38,7 @@ def register(name: str, cfg: TrainCfg) -> None:
     PRESETS[name] = cfg
 
 
-def find(name: str) -> TrainCfg:
+def get_preset(name: str) -> TrainCfg:
     if name not in PRESETS:
         raise unknown("preset", name, listed())
     return PRESETS[name]

@@ -74,7 +74,7 @@ def parse_tensors(data: bytes, name: str) -> dict[str, Tensor]:
         raise DamagedError(f"{name} is not a file of tensors ({printable(told, 120)})") from None
 
 
-def check_numbers(tensors: Mapping[str, Tensor], finite: tuple[str, ...]) -> None:
+def check_finite(tensors: Mapping[str, Tensor], finite: tuple[str, ...]) -> None:
     """No NaN anywhere, and where a name begins with one of `finite`, no infinity."""
     for name, x in tensors.items():
         if not (x.is_floating_point() or x.is_complex()):
@@ -85,11 +85,11 @@ def check_numbers(tensors: Mapping[str, Tensor], finite: tuple[str, ...]) -> Non
             raise DamagedError(f"'{name}' holds NaN or infinite numbers")
 
 
-def whole(value: Any) -> TypeGuard[int]:
+def is_count(value: Any) -> TypeGuard[int]:
     """A number of things: an integer, 0 or more, that is no bool."""
     return type(value) is int and value >= 0
 
 
-def measured(value: Any) -> bool:
+def is_nonnegative(value: Any) -> bool:
     """A finite number, 0 or more."""
     return type(value) in (int, float) and math.isfinite(value) and value >= 0

@@ -1,4 +1,4 @@
-"""The run: a trainee and a folder in; iterations, checkpoints, metrics and a clean end out."""
+"""The run: a trainable and a folder in; iterations, checkpoints, metrics and a clean end out."""
 
 import contextlib
 import shutil
@@ -12,15 +12,15 @@ from torch import Tensor
 from swap.errors import UserError
 from swap.runs import checkpoint, console
 from swap.runs.checkpoint import Checkpoint, SaveError, Say
-from swap.runs.crew import Crew
+from swap.runs.crew import DistributedTrainable
 from swap.runs.guard import Guard, GuardCfg, has_nan
 from swap.runs.interrupt import Deaf, Interrupt
 from swap.runs.lock import LOCK, locked
 from swap.runs.metrics import BOARD, FILE, Metrics
-from swap.runs.pace import Pace
-from swap.runs.trainee import Trainee
-from swap.streams import lasting_output
-from swap.team import ALONE, Team
+from swap.runs.pace import RunClock
+from swap.runs.trainee import Trainable
+from swap.streams import resilient_output
+from swap.team import SINGLE_PROCESS, ProcessGroup
 from swap.validate import check_numbers
 
 RUN = "run"
@@ -60,7 +60,7 @@ class RunCfg:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class RunResult:
     """How a run ended. `fault` is None after a clean end."""
 
     iteration: int
@@ -77,7 +77,7 @@ class Outcome:
 
 
 def train(
-    trainee: Trainee,
+    trainable: Trainable,
     folder: Path,
     cfg: RunCfg,
     *,
@@ -85,24 +85,24 @@ def train(
     resume: Checkpoint | None = None,
     started_s: float | None = None,
     board: console.Board | None = None,
-    team: Team = ALONE,
-) -> Outcome:
+    processes: ProcessGroup = SINGLE_PROCESS,
+) -> RunResult:
     """Iterate until a goal of `cfg` is reached, or a signal or the guard says stop.
 
     `config` goes into every checkpoint. `started_s` (time.monotonic) is when the clock began to
-    run: the time to build the trainee counts. The goals are totals over all sittings of a run. Of
-    a `team`, process 0 leads and tells the outcome; the others know only how it ended. A new run
-    that is stopped before its first iteration leaves nothing behind.
+    run: the time to build the trainable counts. The goals are totals over all sittings of a run. Of
+    several `processes`, process 0 leads and gives the result; the others know only how it ended. A
+    new run that is stopped before its first iteration leaves nothing behind.
     """
-    crew = Crew(trainee, team)
-    if team.rank:
-        return assist(crew, resume)
+    distributed = DistributedTrainable(trainable, processes)
+    if processes.rank:
+        return assist(distributed, resume)
     board, fresh = board or console.board(folder.name), not folder.exists()
-    with lasting_output(), Interrupt(board) as interrupt, locked(folder) as lock, board:
+    with resilient_output(), Interrupt(board) as interrupt, locked(folder) as lock, board:
         if resume is None and checkpoint.numbered(folder / checkpoint.FOLDER):
             raise UserError(f"'{folder}' already holds a run; resume it, or name another folder")
-        iteration, spent_s, steps = restore(crew, resume) if resume else (0, 0.0, 0.0)
-        pace = Pace(
+        iteration, spent_s, steps = restore(distributed, resume) if resume else (0, 0.0, 0.0)
+        run_clock = RunClock(
             cfg.minutes,
             cfg.iterations,
             cfg.steps,
@@ -111,62 +111,62 @@ def train(
             done_steps=steps,
             started_s=started_s,
         )
-        keeper = Keeper(crew, folder, cfg, config or {}, pace, board.say)
+        saver = CheckpointSaver(distributed, folder, cfg, config or {}, run_clock, board.say)
         if resume:
-            keeper.saved = resume.path
+            saver.saved = resume.path
         else:  # before any work: a folder that cannot be written is told now, not after an hour
-            keeper.save(first=True)
+            saver.save(first=True)
         guard = Guard(cfg.guard, folder, board.say, cfg.shard_mib)
         metrics: Mapping[str, float] = {}
         fault: str | None = None
         with Metrics(folder, iteration, board.say, tensorboard=cfg.tensorboard) as log:
             planned: float | None = None
-            while not (pace.over or interrupt.asked or fault):
-                if (total := pace.forecast()) is not None and total != planned:
+            while not (run_clock.over or interrupt.asked or fault):
+                if (total := run_clock.forecast()) is not None and total != planned:
                     planned = total
-                    crew.plan(total)
-                metrics = crew.iterate()
+                    distributed.plan(total)
+                metrics = distributed.iterate()
                 iteration += 1
-                pace.tick(iteration, metrics.get("steps", 0.0))
+                run_clock.tick(iteration, metrics.get("steps", 0.0))
                 if lock.lost:
                     break
-                log.write(iteration, pace.elapsed_s, metrics)
-                fault = guard.check(iteration, metrics, trainee)
-                board.show(pace, metrics, guard.totals)
-                keeper.healthy = guard.strikes == 0
-                if keeper.due:
+                log.write(iteration, run_clock.elapsed_s, metrics)
+                fault = guard.check(iteration, metrics, trainable)
+                board.show(run_clock, metrics, guard.totals)
+                saver.healthy = guard.strikes == 0
+                if saver.due:
                     log.sync()
-                    keeper.save()
+                    saver.save()
             if lock.lost:
-                last = keeper.saved.name if keeper.saved else "none"
+                last = saver.saved.name if saver.saved else "none"
                 fault = f"'{folder}' was moved or removed; the run has stopped, last saved: {last}"
             else:
                 log.sync()
-                keeper.save()
-        crew.dismiss(interrupt.signal or 0)
-        if fault is None and keeper.failure:
-            fault = keeper.failure
+                saver.save()
+        distributed.finish(interrupt.signal or 0)
+        if fault is None and saver.failure:
+            fault = saver.failure
         if interrupt.asked and iteration == 0 and not resume and not lock.lost:
             unmake(folder, fresh)
-            keeper.saved = None
-    return Outcome(iteration, pace.elapsed_s, metrics, keeper.saved, interrupt.signal, fault)
+            saver.saved = None
+    return RunResult(iteration, run_clock.elapsed_s, metrics, saver.saved, interrupt.signal, fault)
 
 
-def assist(crew: Crew, resume: Checkpoint | None) -> Outcome:
+def assist(distributed: DistributedTrainable, resume: Checkpoint | None) -> RunResult:
     """A process that does not lead: it iterates as often as it is told to, and says nothing."""
     with Interrupt(Deaf()):  # torchrun tells everyone of a Ctrl-C; what to do is for the leader
-        iteration, spent_s, _ = restore(crew, resume) if resume else (0, 0.0, 0.0)
-        sig = crew.obey()
-    return Outcome(iteration, spent_s, {}, None, sig or None, None)
+        iteration, spent_s, _ = restore(distributed, resume) if resume else (0, 0.0, 0.0)
+        sig = distributed.follow_leader()
+    return RunResult(iteration, spent_s, {}, None, sig or None, None)
 
 
-def restore(crew: Crew, resume: Checkpoint) -> tuple[int, float, float]:
-    """Trainee and chance as they were; gives the iteration, and the seconds and control steps spent
-    so far."""
+def restore(distributed: DistributedTrainable, resume: Checkpoint) -> tuple[int, float, float]:
+    """Trainable and random state as they were; gives the iteration, and the seconds and control
+    steps spent so far."""
     numbers = {key: value for key, value in resume.numbers.items() if key != RUN}
-    crew.check(numbers)
+    distributed.check(numbers)
     try:
-        crew.restore(resume.tensors, numbers)
+        distributed.restore(resume.tensors, numbers)
     except (KeyError, RuntimeError, ValueError) as error:
         lines = [line.strip() for line in str(error).splitlines()] or [type(error).__name__]
         told = " ".join(lines[:2])  # torch gives its reason on the second line
@@ -177,45 +177,45 @@ def restore(crew: Crew, resume: Checkpoint) -> tuple[int, float, float]:
     return resume.iteration, spent["elapsed_s"], spent.get("steps", 0.0)
 
 
-class Keeper:
+class CheckpointSaver:
     """Saves when it is time; a failure is said aloud, and the next time tries again."""
 
     def __init__(
         self,
-        crew: Crew,
+        distributed: DistributedTrainable,
         folder: Path,
         cfg: RunCfg,
         config: Mapping[str, Any],
-        pace: Pace,
+        run_clock: RunClock,
         say: Say,
     ) -> None:
-        self.crew, self.folder, self.cfg, self.config = crew, folder, cfg, config
-        self.pace, self.say = pace, say
+        self.distributed, self.folder, self.cfg, self.config = distributed, folder, cfg, config
+        self.run_clock, self.say = run_clock, say
         self.saved: Path | None = None
         self.failure: str | None = None
         self.healthy = True
-        self.tried_s = self.milestone_s = pace.elapsed_s
+        self.tried_s = self.milestone_s = run_clock.elapsed_s
 
     @property
     def due(self) -> bool:
-        return self.pace.elapsed_s - self.tried_s >= 60.0 * self.cfg.save_minutes
+        return self.run_clock.elapsed_s - self.tried_s >= 60.0 * self.cfg.save_minutes
 
     def save(self, first: bool = False) -> None:
         """One checkpoint of this moment, unless it is there already."""
-        if self.saved is not None and int(self.saved.name) == self.pace.iteration:
+        if self.saved is not None and int(self.saved.name) == self.run_clock.iteration:
             return
-        began = self.pace.elapsed_s
+        began = self.run_clock.elapsed_s
         self.tried_s = began
-        tensors, numbers = self.crew.state()
+        tensors, numbers = self.distributed.gather_state()
         if not self._sound(tensors):
             return
-        numbers = {**numbers, RUN: {"elapsed_s": began, "steps": self.pace.steps}}
+        numbers = {**numbers, RUN: {"elapsed_s": began, "steps": self.run_clock.steps}}
         every = self.cfg.milestone_minutes
         milestone = every is not None and began - self.milestone_s >= 60.0 * every
         try:
             self.saved = checkpoint.save(
                 self.folder,
-                self.pace.iteration,
+                self.run_clock.iteration,
                 tensors,
                 numbers,
                 self.config,
@@ -231,7 +231,7 @@ class Keeper:
             return
         self.failure = None
         self.milestone_s = began if milestone else self.milestone_s
-        self.pace.saved(self.pace.elapsed_s - began)
+        self.run_clock.saved(self.run_clock.elapsed_s - began)
 
     def _sound(self, tensors: Mapping[str, Tensor]) -> bool:
         """A broken state must not push the good checkpoints out."""
@@ -240,7 +240,9 @@ class Keeper:
             return True
         why = f"NaN in {', '.join(nan[:4])}" if nan else "the last metrics are not finite"
         last = self.saved.name if self.saved else "none"
-        self.failure = f"iteration {self.pace.iteration} is not saved: {why}; last good: {last}"
+        self.failure = (
+            f"iteration {self.run_clock.iteration} is not saved: {why}; last good: {last}"
+        )
         self.say(self.failure)
         return False
 

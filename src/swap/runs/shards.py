@@ -23,7 +23,7 @@ from torch import Tensor
 
 import swap
 from swap.files import sync_folder, write_file
-from swap.runs.reading import DamagedError, parse_json, parse_tensors, read_file, whole
+from swap.runs.reading import DamagedError, is_count, parse_json, parse_tensors, read_file
 
 __all__ = ["DamagedError", "read_folder", "read_manifest", "write_folder"]
 
@@ -85,7 +85,7 @@ def read_manifest(folder: Path) -> dict[str, Any]:
         raise DamagedError(f"{MANIFEST} and its seal {SEAL} differ")
     manifest = parse_json(text, MANIFEST)
     version, shards, split = (manifest.get(key) for key in ("format", "shards", "split"))
-    if not whole(version):
+    if not is_count(version):
         raise DamagedError(f"{MANIFEST} has no format")
     if version > FORMAT:
         raise DamagedError(f"{MANIFEST} is of format {version}; upgrade swap to read it")
@@ -94,11 +94,11 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     for name, facts in shards.items():
         if not SHARD.fullmatch(name):
             raise DamagedError(f"{MANIFEST} lists '{name}', which is no name of a shard")
-        fine = isinstance(facts, dict) and whole(facts.get("bytes"))
+        fine = isinstance(facts, dict) and is_count(facts.get("bytes"))
         if not fine or not isinstance(facts.get("sha256"), str):
             raise DamagedError(f"{MANIFEST} does not say the size and the sha256 of {name}")
     for name, shape in split.items():
-        if not isinstance(shape, list) or not all(map(whole, shape)):
+        if not isinstance(shape, list) or not all(map(is_count, shape)):
             raise DamagedError(f"{MANIFEST} gives '{name}' no shape")
     return manifest
 

@@ -6,10 +6,10 @@ from dataclasses import dataclass, field, replace
 from swap.env import EnvCfg, ParkourEnv
 from swap.learn import AMPCfg, ModelCfg, SymmetryCfg, Trainer, TrainerCfg
 from swap.motions import transitions
-from swap.runs.parkour import GENTLE, NEARER, PPO, ParkourCfg
+from swap.runs.parkour import LOW_NOISE_POLICY, NEAR_STARTS, PPO, ParkourCfg
 from swap.runs.presets import register
 from swap.runs.run import RunCfg
-from swap.team import ALONE, Team
+from swap.team import SINGLE_PROCESS, ProcessGroup
 
 
 @dataclass(frozen=True)
@@ -28,24 +28,24 @@ class SwapCfg(ParkourCfg):
     def learning(self) -> TrainerCfg:
         return replace(super().learning, model=self.model, amp=self.amp, symmetry=self.symmetry)
 
-    def trainer(self, env: ParkourEnv, team: Team = ALONE) -> Trainer:
-        return Trainer(self.learning, env, transitions(env.robot), team)
+    def trainer(self, env: ParkourEnv, processes: ProcessGroup = SINGLE_PROCESS) -> Trainer:
+        return Trainer(self.learning, env, transitions(env.robot), processes)
 
 
-SEES = replace(
-    GENTLE,
+CAMERA_POLICY = replace(
+    LOW_NOISE_POLICY,
     actor_reads=("history", "command", "latent"),
     critic_reads=("privileged", "latent"),
 )
 SWAP = SwapCfg(
     run=RunCfg(minutes=25.0),
-    env=EnvCfg(camera=True, start=NEARER),
-    policy=SEES,
+    env=EnvCfg(camera=True, start=NEAR_STARTS),
+    policy=CAMERA_POLICY,
     ppo=PPO,
     model=ModelCfg(updates=5),  # as many a step as with rollouts twice as long
     amp=AMPCfg(weight=0.02),  # half of that was 4 % of the reward, and robots shuffled
 )
-NO_EQ_POLICY = replace(SWAP, policy=replace(SEES, equivariant=False))
+NO_EQ_POLICY = replace(SWAP, policy=replace(CAMERA_POLICY, equivariant=False))
 NO_EQ = replace(
     NO_EQ_POLICY,
     model=replace(SWAP.model, net=replace(SWAP.model.net, equivariant=False)),

@@ -17,8 +17,8 @@ from swap.learn.trainer import NETWORKS, OPTIMISERS
 from swap.policy import PolicyCfg
 from swap.runs.models import SavedModel, Tensors
 from swap.runs.parkour import ParkourCfg
-from swap.runs.presets import TrainCfg, find
-from swap.runs.trainee import Trainee
+from swap.runs.presets import TrainCfg, get_preset
+from swap.runs.trainee import Trainable
 
 STD, RATE, STYLE = "policy/actor.head.raw_std", "ppo/lr", "amp/net/"
 """Names in a checkpoint: of the std of actions, of PPO's learning rate, of the discriminator."""
@@ -30,32 +30,32 @@ def config_from(model: SavedModel, preset: str | None) -> tuple[str, TrainCfg]:
     """The preset's name and config to begin with: those that are named, or the model's own. How
     long a run takes and what it leaves behind is always the preset's, the robot the model's."""
     if preset is not None:
-        cfg, own = find(preset), model.cfg.env
+        cfg, own = get_preset(preset), model.cfg.env
         if isinstance(cfg, ParkourCfg):
             env = replace(cfg.env, robot=own.robot, robot_data=own.robot_data)
             cfg = replace(cfg, env=env)
         return preset, cfg
-    return model.name, replace(model.cfg, run=find(model.name).run)
+    return model.name, replace(model.cfg, run=get_preset(model.name).run)
 
 
-def start_from(model: SavedModel, trainee: Trainee, cfg: TrainCfg) -> list[str]:
+def start_from(model: SavedModel, trainable: Trainable, cfg: TrainCfg) -> list[str]:
     """Fill what `cfg` has built, before its first iteration; gives what begins anew, in words."""
-    if not isinstance(trainee, Trainer) or not isinstance(cfg, ParkourCfg):
+    if not isinstance(trainable, Trainer) or not isinstance(cfg, ParkourCfg):
         raise UserError("this preset trains no robot; --from needs one that does, e.g. tiny")
-    live = trainee.learned()
+    live = trainable.learned()
     check_fit({name: x for name, x in live.items() if name.startswith(NETWORKS)}, model)
     tensors = dict(model.tensors)
     if STD in tensors:
         tensors[STD] = same_std(tensors[STD], model.cfg.policy, cfg.policy)
     if RATE in tensors:
         tensors[RATE] = same_rate(tensors[RATE], model.cfg.ppo, cfg.ppo)
-    elif cfg.ppo.kl is not None:
+    elif cfg.ppo.desired_kl is not None:
         # An optimiser that knows nothing yet takes steps of full length in all directions: at the
         # usual first rate the KL of the first update was 39. From below the rate soon adapts.
         tensors[RATE] = torch.tensor(cfg.ppo.lr_range[0])
-    trainee.begin_with(tensors)
-    assert isinstance(trainee.env, ParkourEnv)
-    missing = deal(model, trainee.env)
+    trainable.begin_with(tensors)
+    assert isinstance(trainable.env, ParkourEnv)
+    missing = deal(model, trainable.env)
     anew = []
     if has(STYLE, live) and not has(STYLE, tensors):
         anew.append("discriminator")

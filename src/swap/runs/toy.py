@@ -1,4 +1,4 @@
-"""A trainee for tests of runs: a small network learns a sine, with chance in every step."""
+"""A trainable for tests of runs: a small network learns a sine, with chance in every step."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from swap.errors import UserError
 from swap.runs.presets import TrainCfg
-from swap.team import ALONE, Team
+from swap.team import SINGLE_PROCESS, ProcessGroup
 from swap.validate import check_numbers
 
 
@@ -38,7 +38,7 @@ class FitCfg:
     """Iteration at which a weight turns NaN."""
 
     def __post_init__(self) -> None:
-        check_numbers(self, "fit.", at_least_1=("batch",), positive=("lr",), shares=("betas",))
+        check_numbers(self, "fit.", at_least_1=("batch",), positive=("lr",), fractions=("betas",))
 
 
 @dataclass(frozen=True)
@@ -48,14 +48,14 @@ class ToyCfg(TrainCfg):
     net: NetCfg = field(default_factory=NetCfg)
     fit: FitCfg = field(default_factory=FitCfg)
 
-    def build(self, device: str, team: Team = ALONE) -> "Toy":
-        if not team.alone:
+    def build(self, device: str, processes: ProcessGroup = SINGLE_PROCESS) -> "Toy":
+        if not processes.alone:
             raise UserError("a sine is fitted by one process; start swap without torchrun")
         return Toy(self, device)
 
 
 class Toy:
-    """Obeys the Trainee protocol."""
+    """Obeys the Trainable protocol."""
 
     def __init__(self, cfg: ToyCfg, device: str) -> None:
         self.cfg, self.device, self.count = cfg, device, 0

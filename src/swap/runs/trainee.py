@@ -6,7 +6,7 @@ from typing import Any, Protocol
 from torch import Tensor
 
 
-class Trainee(Protocol):
+class Trainable(Protocol):
     """The learner as a run sees it.
 
     Metrics are named by group: `success/box` (a share), `frontier/box`, `reward/lin_vel`,
@@ -30,4 +30,4 @@ class Trainee(Protocol):
         """The same for what is no tensor, as JSON can hold it."""
 
     def restore(self, tensors: Mapping[str, Tensor], numbers: Mapping[str, Any]) -> None:
-        """Exactly the trainee that gave these; the tensors come on the CPU."""
+        """Exactly the trainable that gave these; the tensors come on the CPU."""

@@ -17,7 +17,7 @@ from torch import Tensor
 from swap.errors import UserError
 from swap.files import beside, replace_pair
 from swap.runs.origin import origin
-from swap.runs.reading import DamagedError, parse_json, parse_tensors, read_file, whole
+from swap.runs.reading import DamagedError, is_count, parse_json, parse_tensors, read_file
 from swap.runs.shards import pack, plain, sha256
 
 ENDING = ".safetensors"
@@ -85,7 +85,7 @@ def read_card(file: Path) -> dict[str, Any]:
     card = parse_json(read_file(file), file.name)
     if any(key in card for key in NEW):
         version = card.get("format")
-        if whole(version) and version > FORMAT:
+        if is_count(version) and version > FORMAT:
             raise DamagedError(f"it is of format {version}; upgrade swap to read it")
         try:
             fine = card.get(SEAL) == seal(card)
@@ -93,7 +93,7 @@ def read_card(file: Path) -> dict[str, Any]:
             fine = False
         if not fine:
             raise DamagedError("it is not what was written (its seal differs)")
-    if not whole(card.get("bytes")) or not isinstance(card.get("sha256"), str):
+    if not is_count(card.get("bytes")) or not isinstance(card.get("sha256"), str):
         raise DamagedError("it does not say the size and the sha256 of its weights")
     return card
 

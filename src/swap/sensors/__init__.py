@@ -4,23 +4,23 @@ Read in this order: launch -> rays -> depth -> heights -> noise -> camera
 """
 
 from swap.sensors.bench import time_sensors
-from swap.sensors.camera import DepthCamera, DepthCameraCfg, Frames
-from swap.sensors.depth import CameraCfg, Depth, from_uint8, to_uint8
+from swap.sensors.camera import DepthCamera, DepthCameraCfg, DepthImages
+from swap.sensors.depth import CameraCfg, DepthRenderer, from_uint8, to_uint8
 from swap.sensors.heights import HeightCfg, HeightMaps, Patch
-from swap.sensors.noise import DepthNoise, Draws, NoiseCfg
+from swap.sensors.noise import DepthNoise, DepthNoiseCfg, NoiseSeeds
 from swap.sensors.picture import to_picture
 
 __all__ = [
     "CameraCfg",
-    "Depth",
     "DepthCamera",
     "DepthCameraCfg",
+    "DepthImages",
     "DepthNoise",
-    "Draws",
-    "Frames",
+    "DepthNoiseCfg",
+    "DepthRenderer",
     "HeightCfg",
     "HeightMaps",
-    "NoiseCfg",
+    "NoiseSeeds",
     "Patch",
     "from_uint8",
     "time_sensors",

@@ -17,11 +17,11 @@ from torch import Tensor
 
 from swap.courses.course import SLOTS, Boxes
 from swap.errors import UserError
-from swap.kept import named, put_back
+from swap.kept import copy_into, join_states
 from swap.sensors.camera_kernels import draw_camera, recall, remember
-from swap.sensors.depth import CameraCfg, Depth
-from swap.sensors.launch import Views, expect_shape, launch
-from swap.sensors.noise import DepthNoise, Draws, NoiseCfg
+from swap.sensors.depth import CameraCfg, DepthRenderer
+from swap.sensors.launch import WarpViews, expect_shape, launch
+from swap.sensors.noise import DepthNoise, DepthNoiseCfg, NoiseSeeds
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class DepthCameraCfg:
     """A depth camera with its faults."""
 
     camera: CameraCfg = field(default_factory=CameraCfg)
-    noise: NoiseCfg = field(default_factory=NoiseCfg)
+    noise: DepthNoiseCfg = field(default_factory=DepthNoiseCfg)
     latency_s: tuple[float, float] = (0.06, 0.14)
     """Age of the picture when it is read, drawn uniformly for each world at its reset."""
     step_s: float = 0.02
@@ -59,7 +59,7 @@ class DepthCameraCfg:
 _NAMES = {"pos": "base_pos", "quat": "base_quat", "start": "legs[0]", "end": "legs[1]"}
 
 
-class Frames(NamedTuple):
+class DepthImages(NamedTuple):
     """What a capture returns, both [N, rows, cols] in [0, 1], always the same storage."""
 
     clean: Tensor
@@ -88,10 +88,10 @@ class DepthCamera:
     ) -> None:
         self.cfg, self.n = cfg, n
         self.device = torch.device(device)
-        self.depth = Depth(cfg.camera, n, slots, self.device, radius_m)
-        self.draws = Draws(n, seed, self.device)
+        self.depth = DepthRenderer(cfg.camera, n, slots, self.device, radius_m)
+        self.draws = NoiseSeeds(n, seed, self.device)
         self.noise = DepthNoise(cfg.noise, cfg.camera, self.draws)
-        self.frames = Frames(self.depth.image, torch.ones_like(self.depth.image))
+        self.frames = DepthImages(self.depth.image, torch.ones_like(self.depth.image))
         self.fresh = torch.ones(n, dtype=torch.bool, device=self.device)
         """[N]: no image since the reset."""
         self.age_steps = torch.zeros(n, device=self.device)
@@ -101,7 +101,7 @@ class DepthCamera:
         self.offset_rot = torch.zeros(n, 3, device=self.device)
         """[N, 3]: its rotation vector, rad."""
         self._everywhere = torch.ones(n, dtype=torch.bool, device=self.device)
-        self._views = Views(self.device)
+        self._views = WarpViews(self.device)
         sizes = {"pos": (1, 3), "quat": (1, 4)}
         if radius_m:
             sizes |= {"start": (len(radius_m), 3), "end": (len(radius_m), 3)}
@@ -143,7 +143,7 @@ class DepthCamera:
             draw_camera, (n,), [*self.draws.views, mirrored, masked, *sizes, *state], self.device
         )
 
-    def capture(self, boxes: Boxes, mask: Tensor | None = None) -> Frames:
+    def capture(self, boxes: Boxes, mask: Tensor | None = None) -> DepthImages:
         """New images for the worlds in `mask` [N] bool (all, if none is given)."""
         n, view = self.n, self._views
         mask = self._everywhere if mask is None else mask
@@ -182,14 +182,14 @@ class DepthCamera:
 
     def restore(self, tensors: Mapping[str, Tensor], boxes: Boxes) -> None:
         """Exactly the cameras that gave these; `boxes` are those the worlds had then."""
-        put_back(self._live(), tensors)
+        copy_into(self._live(), tensors)
         self._expose(boxes, self._everywhere)
         self.noise.spoil(*self.frames, self._everywhere)
         self.frames.noisy[self.noise.lost] = tensors["shown"].to(self.device)
 
     def _live(self) -> dict[str, Tensor]:
         return {
-            **named(memory=self._memory, past=self._past),
+            **join_states(memory=self._memory, past=self._past),
             **self.noise.tensors(),
             "count": self.draws.count,
             "fresh": self.fresh,

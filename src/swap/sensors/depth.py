@@ -23,7 +23,7 @@ from swap.sensors.depth_kernels import (
     place_legs,
     trace,
 )
-from swap.sensors.launch import Views, launch
+from swap.sensors.launch import WarpViews, launch
 from swap.sensors.rays import BoxFrame
 
 
@@ -69,7 +69,7 @@ class CameraCfg:
         return self.near_m + image * (self.far_m - self.near_m)
 
 
-class Depth:
+class DepthRenderer:
     """Renders `n` worlds into `image` [N, rows, cols], always the same storage.
 
     `radius_m` lists the capsules of the robot's legs; with it, each call takes their end points.
@@ -86,7 +86,7 @@ class Depth:
         self.cfg, self.n, self.slots = cfg, n, slots
         self.device = torch.device(device)
         self.image = torch.ones(n, cfg.rows, cfg.cols, device=self.device)
-        self._views = Views(self.device)
+        self._views = WarpViews(self.device)
         self._everywhere = torch.ones(n, dtype=torch.bool, device=self.device)
         self._centred = torch.zeros(n, 3, device=self.device)
         self._radius = torch.tensor(list(radius_m) or [0.0], device=self.device)
@@ -142,7 +142,7 @@ class Depth:
         return self.image
 
 
-def box_views(view: Views, boxes: Boxes, n: int, slots: int) -> list[wp.array]:
+def box_views(view: WarpViews, boxes: Boxes, n: int, slots: int) -> list[wp.array]:
     """Boxes as the kernels take them: pos, quat, half, count."""
     return [
         view("boxes.pos", boxes.pos, (n, slots, 3), wp.vec3),

@@ -17,7 +17,7 @@ from swap.courses.course import SLOTS, Boxes
 from swap.errors import UserError
 from swap.sensors.depth import box_views
 from swap.sensors.height_kernels import measure, place
-from swap.sensors.launch import Views, launch
+from swap.sensors.launch import WarpViews, launch
 from swap.sensors.rays import BoxFrame
 from swap.symmetry import Grid, Grids
 
@@ -88,7 +88,7 @@ class HeightMaps:
         self.terrain, self.body = self.out[:, :first], self.out[:, first:last]
         self.foot = self.out[:, last:].unflatten(1, (cfg.feet, len(cfg.foot.points)))
         self.world_model = self.out[:, first:]
-        self._views = Views(self.device)
+        self._views = WarpViews(self.device)
         self._frames = wp.zeros((n, slots), dtype=BoxFrame, device=str(self.device))
 
     def __call__(

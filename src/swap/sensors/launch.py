@@ -13,7 +13,7 @@ from torch import Tensor
 
 from swap.errors import UserError
 from swap.sim.graph import warp_stream
-from swap.sim.wake import wake
+from swap.sim.wake import init_warp
 
 MODULE_OPTIONS = {
     "enable_backward": False,
@@ -23,11 +23,11 @@ MODULE_OPTIONS = {
 }
 
 
-class Views:
+class WarpViews:
     """Warp views of torch tensors, one for each argument name, checked when they are made."""
 
     def __init__(self, device: torch.device) -> None:
-        wake()
+        init_warp()
         self.device = device
         self._views: dict[str, tuple[tuple[Any, ...], Any]] = {}
 

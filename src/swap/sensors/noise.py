@@ -16,12 +16,12 @@ from torch import Tensor
 
 from swap.errors import UserError
 from swap.sensors.depth import CameraCfg
-from swap.sensors.launch import Views, launch
+from swap.sensors.launch import WarpViews, launch
 from swap.sensors.noise_kernels import BLOBS, draw_frame, spoil
 
 
 @dataclass(frozen=True)
-class NoiseCfg:
+class DepthNoiseCfg:
     """Faults of the camera's images."""
 
     sigma_m: float = 0.01
@@ -46,7 +46,7 @@ class NoiseCfg:
                 raise UserError(f"{name}={getattr(self, name)} must be 0 or more")
 
 
-class Draws:
+class NoiseSeeds:
     """Where each world's random numbers come from. Edit the tensors in place to replay them."""
 
     def __init__(self, n: int, seed: int, device: torch.device) -> None:
@@ -57,7 +57,7 @@ class Draws:
         """[N]: draws made so far."""
         self.mirrored = torch.zeros(n, dtype=torch.bool, device=device)
         """[N]: read the numbers as a mirror image."""
-        view = Views(device)
+        view = WarpViews(device)
         self.views = [
             self.seed,
             view("key", self.key, (n,), wp.int32),
@@ -68,14 +68,14 @@ class Draws:
 class DepthNoise:
     """Spoils images of `n` worlds in place; holds what a frame shares and the draws."""
 
-    def __init__(self, cfg: NoiseCfg, camera: CameraCfg, draws: Draws) -> None:
+    def __init__(self, cfg: DepthNoiseCfg, camera: CameraCfg, draws: NoiseSeeds) -> None:
         self.cfg, self.camera, self.draws = cfg, camera, draws
         self.n, self.device = len(draws.key), draws.key.device
         self.lost = torch.zeros(self.n, dtype=torch.bool, device=self.device)
         """[N]: worlds whose latest frame was lost."""
         self._frame = torch.zeros(self.n, dtype=torch.int32, device=self.device)
         self._blobs = torch.zeros(self.n, BLOBS, 3, device=self.device)
-        self._views = Views(self.device)
+        self._views = WarpViews(self.device)
 
     def __call__(self, clean: Tensor, noisy: Tensor, fresh: Tensor, mask: Tensor) -> None:
         """Write `noisy` [N, rows, cols] where `mask` [N]; clears `fresh` [N] there.

@@ -15,19 +15,19 @@ from torch import Tensor
 
 from swap.courses.course import SLOTS, Course, stack
 from swap.errors import UserError
-from swap.kept import named
+from swap.kept import join_states
 from swap.robots import Robot
 from swap.robots.kinematics import LegPoints
 from swap.robots.mjcf import build_spec, force_groups
 from swap.sim.engine import (
     SPEED_LIMIT,
-    Report,
+    FaultReport,
     Start,
     State,
     check_mask,
     check_setup,
     check_tensor,
-    put_engine_back,
+    restore_engine,
     standing,
 )
 from swap.sim.motor import motor_torque
@@ -109,7 +109,7 @@ class CpuEngine:
         self._field["geom_size"][rows, :slots] = self.boxes.half.numpy()[rows]
         self._batch.bind("qacc_warmstart")[rows] = 0
         self._write_grip(rows)
-        self._settle(rows)
+        self._update_derived(rows)
 
     def replace(self, ids: Sequence[int], courses: Sequence[Course]) -> None:
         if any(not 0 <= k < self._bank.n for k in ids) or len(ids) != len(courses):
@@ -123,7 +123,7 @@ class CpuEngine:
         mu = contact_friction(self.drawn.friction, self.boxes.friction)
         self._field["geom_friction"][rows, : self.boxes.slots, 0] = mu.numpy()[rows, None]
 
-    def _settle(self, rows: np.ndarray) -> None:
+    def _update_derived(self, rows: np.ndarray) -> None:
         """Bring derived model fields up to date."""
         if len(rows):
             self._batch.set_const(rows.astype(np.int32))
@@ -185,7 +185,7 @@ class CpuEngine:
         self._field["body_mass"][rows, 1:] = model.body_mass[1:] * factor
         self._field["body_inertia"][rows, 1:] = model.body_inertia[1:] * factor[..., None]
         self._field["body_ipos"][rows, 1] = model.body_ipos[1] + self.drawn.com.numpy()[rows]
-        self._settle(rows)
+        self._update_derived(rows)
 
     # --- time -----------------------------------------------------------------------------------
     def step(self, targets: Tensor) -> None:
@@ -254,9 +254,9 @@ class CpuEngine:
         points = self._points.in_world(self._qpos[:, :3], self._qpos[:, 3:7], self._qpos[:, 7:])
         s.leg_pos.copy_(torch.from_numpy(points))
 
-    def report(self) -> Report:
+    def report(self) -> FaultReport:
         worlds = np.flatnonzero(self._nonfinite + self._overflow)
-        told = Report(
+        told = FaultReport(
             int(self._nonfinite.sum()), int(self._overflow.sum()), 0, tuple(worlds.tolist())
         )
         self._nonfinite[:], self._overflow[:] = 0, 0
@@ -273,14 +273,14 @@ class CpuEngine:
         ours = {"last": self._last, "nonfinite": self._nonfinite, "overflow": self._overflow}
         return {
             **{name: torch.from_numpy(x) for name, x in (physics | ours).items()},
-            **named(drawn=vars(self.drawn)),
+            **join_states(drawn=vars(self.drawn)),
             "course_id": self.course_id,
             "force": self.state.force,
             "failed": self.state.failed,
         }
 
     def restore(self, tensors: Mapping[str, Tensor]) -> None:
-        put_engine_back(self, tensors)
+        restore_engine(self, tensors)
         self._publish()
 
 

@@ -15,7 +15,7 @@ from torch import Tensor
 
 from swap.courses.course import SLOTS, Boxes, Course
 from swap.errors import UserError, unknown
-from swap.kept import put_back
+from swap.kept import copy_into
 from swap.robots import Robot
 from swap.sim.randomise import Draw
 
@@ -76,7 +76,7 @@ class Start:
 
 
 @dataclass(frozen=True)
-class Report:
+class FaultReport:
     """What went wrong since the last report. All zeros is the normal case."""
 
     nonfinite: int = 0
@@ -136,7 +136,7 @@ class Engine(Protocol):
     def replace(self, ids: Sequence[int], courses: Sequence[Course]) -> None:
         """Put other courses into the bank; worlds get them at their next `assign`."""
 
-    def report(self) -> Report:
+    def report(self) -> FaultReport:
         """What went wrong since the last call; waits for the device."""
 
     def faults(self) -> Tensor:
@@ -188,13 +188,13 @@ def standing(robot: Robot, ground_z: Tensor) -> Start:
     return Start(base, quat, zero, zero.clone(), pose, torch.zeros_like(pose))
 
 
-def put_engine_back(engine: Engine, saved: Mapping[str, Tensor]) -> None:
+def restore_engine(engine: Engine, saved: Mapping[str, Tensor]) -> None:
     """What all engines do to `restore`: model fields are made again from courses and draws."""
     everyone = torch.ones(engine.n, dtype=torch.bool, device=engine.device)
-    put_back(engine.tensors(), saved)
+    copy_into(engine.tensors(), saved)
     engine.assign(everyone, engine.course_id)
     engine.randomise(everyone, engine.drawn)
-    put_back(engine.tensors(), saved)  # a new course made the physics forget
+    copy_into(engine.tensors(), saved)  # a new course made the physics forget
 
 
 def check_setup(bank: Sequence[Course], n: int) -> None:

@@ -14,7 +14,7 @@ from torch import Tensor
 
 from swap.courses.course import SLOTS, Boxes, Course, stack
 from swap.errors import UserError
-from swap.kept import named
+from swap.kept import join_states
 from swap.robots import Robot
 from swap.robots.kinematics import turning
 from swap.robots.mjcf import build_spec, force_groups, group_of_geom
@@ -23,16 +23,16 @@ from swap.sim.engine import (
     CONTACT_ROWS,
     CONTACTS,
     SPEED_LIMIT,
-    Report,
+    FaultReport,
     Start,
     State,
     check_mask,
     check_setup,
     check_tensor,
-    put_engine_back,
+    restore_engine,
     standing,
 )
-from swap.sim.graph import Recorder
+from swap.sim.graph import WarpGraph
 from swap.sim.randomise import (
     BODY_PARTS,
     Draw,
@@ -74,7 +74,7 @@ class GpuEngine:
             raise UserError(f"no GPU for device '{device}'; use engine cpu, or device 'cpu'")
         # A tensor on it knows its index where the name, "cuda", leaves it open.
         self.robot, self.n, self.device = robot, n, torch.empty(0, device=device).device
-        self._recorder, self._deriver = Recorder(self.device), Recorder(self.device)
+        self._recorder, self._deriver = WarpGraph(self.device), WarpGraph(self.device)
         with self._recorder.scope():
             self._build(bank, slots, nconmax, njmax)
             self._wire()
@@ -299,10 +299,10 @@ class GpuEngine:
         wp.launch(kernels.finish, dim=n, inputs=self._finish_args)
         wp.launch(kernels.pose_legs, dim=(n, 4), inputs=self._leg_args)
 
-    def report(self) -> Report:
+    def report(self) -> FaultReport:
         nonfinite, overflow = self._counts.cpu()
         worlds = (nonfinite + overflow).nonzero()[:, 0]
-        told = Report(
+        told = FaultReport(
             int(nonfinite.sum()), int(overflow.sum()), int(self._pool), tuple(worlds.tolist())
         )
         self._counts.zero_()
@@ -322,7 +322,7 @@ class GpuEngine:
         physics = {"qpos": d.qpos, "qvel": d.qvel, "qacc_warmstart": d.qacc_warmstart}
         return {
             **{name: wp.to_torch(x) for name, x in physics.items()},
-            **named(drawn=vars(self.drawn)),
+            **join_states(drawn=vars(self.drawn)),
             **{name: getattr(state, name) for name in ("torque", "time", "force", "failed")},
             "last": self._last,
             "course_id": self.course_id,
@@ -331,7 +331,7 @@ class GpuEngine:
         }
 
     def restore(self, tensors: Mapping[str, Tensor]) -> None:
-        put_engine_back(self, tensors)
+        restore_engine(self, tensors)
         with self._recorder.scope():
             wp.launch(kernels.pose_legs, dim=(self.n, 4), inputs=self._leg_args)
 

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 import warp as wp
 
-from swap.sim.wake import patience, wake
+from swap.sim.wake import announce_compilation, init_warp
 
 _streams: dict[tuple[int, int], wp.Stream] = {}
 
@@ -23,11 +23,11 @@ def warp_stream(device: torch.device) -> wp.Stream:
     return _streams[key]
 
 
-class Recorder:
+class WarpGraph:
     """Runs Warp launches on torch's current stream, and records them into a graph."""
 
     def __init__(self, device: torch.device) -> None:
-        wake()
+        init_warp()
         self._torch_device = device
         self._device = wp.device_from_torch(device)
         self._graph: Any = None
@@ -50,7 +50,7 @@ class Recorder:
         side = torch.cuda.Stream(self._torch_device) if self._device.is_cuda else None
         wp.synchronize_device(self._device)
         with torch.cuda.stream(side), self.scope() as stream:
-            with patience():
+            with announce_compilation():
                 work()
             gc.collect()
             gc.disable()  # an array collected now would be freed into the recording

@@ -18,7 +18,7 @@ COMPILING = "compiling kernels, once; this may take a minute"
 
 
 @cache
-def wake() -> None:
+def init_warp() -> None:
     """Start Warp. It would greet every user, warn those without a GPU, and report every kernel."""
     prepare(WARP)
     wp.config.log_level = wp.LOG_WARNING
@@ -42,7 +42,7 @@ def _deaf() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def patience() -> Iterator[None]:
+def announce_compilation() -> Iterator[None]:
     """Around work that may compile: one line on stderr, if it takes long enough to wonder."""
     word = threading.Timer(PATIENCE_S, lambda: print(COMPILING, file=sys.stderr, flush=True))
     word.daemon = True
@@ -59,11 +59,11 @@ def touch(x: wp.array[float]) -> None:
 
 
 @cache
-def can_run(device: str) -> bool:
+def warp_runs_on(device: str) -> bool:
     """Whether Warp's kernels run here: some builds lack the compiler for CPUs."""
     if device.startswith("cuda") and not torch.cuda.is_available():
         return False
-    wake()
+    init_warp()
     try:
         x = wp.zeros(1, dtype=float, device=device)
         wp.launch(touch, dim=1, inputs=[x], device=device)

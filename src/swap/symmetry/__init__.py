@@ -4,7 +4,7 @@ rep -> parity -> layout -> body -> spaces -> audit
 """
 
 from swap.symmetry.audit import equivariance_error
-from swap.symmetry.body import PITCH, ROLL, ROTATION, VECTOR, YAW, Body, Joint, quadruped
+from swap.symmetry.body import PITCH, ROLL, ROTATION, VECTOR, YAW, Body, JointAxis, quadruped
 from swap.symmetry.layout import Field, Layout
 from swap.symmetry.parity import SQRT_HALF, Gather, Parity
 from swap.symmetry.rep import Rep, flip, regular, signs, trivial
@@ -22,7 +22,7 @@ __all__ = [
     "Gather",
     "Grid",
     "Grids",
-    "Joint",
+    "JointAxis",
     "Layout",
     "Parity",
     "Rep",

@@ -25,7 +25,7 @@ ROTATION = signs(-1, 1, -1)
 
 
 @dataclass(frozen=True)
-class Joint:
+class JointAxis:
     """One joint as the robot's model names it, with its axis in the body frame."""
 
     name: str
@@ -40,7 +40,7 @@ class Body:
     `(("FL", "FR"), ("RL", "RR"))`, or `(("left", "right"),)`.
     """
 
-    joints: tuple[Joint, ...]
+    joints: tuple[JointAxis, ...]
     legs: tuple[str, ...]
     sides: tuple[tuple[str, str], ...]
 
@@ -99,7 +99,7 @@ class Body:
         return name
 
 
-def _axis_sign(joint: Joint, mirrored: Joint) -> int:
+def _axis_sign(joint: JointAxis, mirrored: JointAxis) -> int:
     """The sign s for which turning `joint` by q mirrors into turning `mirrored` by s q."""
     image = tuple(s * a for s, a in zip(ROTATION.sign, joint.axis, strict=True))
     for s in (1, -1):
@@ -119,5 +119,5 @@ def quadruped(
     sides: tuple[tuple[str, str], ...] = (("FL", "FR"), ("RL", "RR")),
 ) -> Body:
     """The paper's robot: four legs of abad, hip and knee, ordered leg by leg."""
-    joints = tuple(Joint(f"{leg}_{part}", axis) for leg in legs for part, axis in parts)
+    joints = tuple(JointAxis(f"{leg}_{part}", axis) for leg in legs for part, axis in parts)
     return Body(joints, legs, sides)

@@ -4,19 +4,19 @@ scene -> camera -> trace_kernels -> render_kernels -> render -> overlay -> panel
 recorder -> demo -> play
 """
 
-from swap.view.camera import Camera, Chase, ChaseCfg, Side, View
+from swap.view.camera import ChaseCamera, ChaseCameraCfg, FilmCamera, Side, View
 from swap.view.overlay import annotate
 from swap.view.recorder import Film
-from swap.view.render import Look, Renderer
+from swap.view.render import PictureCfg, Renderer
 from swap.view.scene import Scene, scene_of
 from swap.view.video import Video, save_picture, strip
 
 __all__ = [
-    "Camera",
-    "Chase",
-    "ChaseCfg",
+    "ChaseCamera",
+    "ChaseCameraCfg",
     "Film",
-    "Look",
+    "FilmCamera",
+    "PictureCfg",
     "Renderer",
     "Scene",
     "Side",

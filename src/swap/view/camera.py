@@ -39,14 +39,14 @@ class View:
         return np.column_stack([ahead, left, np.cross(ahead, left)])
 
 
-class Camera(Protocol):
+class FilmCamera(Protocol):
     """Whatever turns scene after scene, `dt_s` apart, into views."""
 
     def __call__(self, scene: Scene, dt_s: float) -> View: ...
 
 
 @dataclass(frozen=True)
-class ChaseCfg:
+class ChaseCameraCfg:
     """Behind the robot, to its right and above, looking past its nose at what comes."""
 
     distance_m: float = 3.6
@@ -61,7 +61,7 @@ class ChaseCfg:
     """The same for heights: slower, or every step would shake the picture."""
 
     @classmethod
-    def of(cls, robot: Robot) -> "ChaseCfg":
+    def of(cls, robot: Robot) -> "ChaseCameraCfg":
         """Nearer to a smaller robot, though not in proportion: obstacles stay as large."""
         return cls(distance_m=1.8 + 2.6 * robot.hip_to_hip, ahead_m=0.65 * robot.hip_to_hip)
 
@@ -74,12 +74,12 @@ class ChaseCfg:
             raise UserError("lags are seconds; use 0 or more")
 
 
-class Chase:
+class ChaseCamera:
     """Follows smoothly. The direction is fixed in the world: a wobbling robot on a still course
     is easier to watch than a wobbling course."""
 
-    def __init__(self, cfg: ChaseCfg | None = None) -> None:
-        self.cfg = cfg or ChaseCfg()
+    def __init__(self, cfg: ChaseCameraCfg | None = None) -> None:
+        self.cfg = cfg or ChaseCameraCfg()
         self._place: np.ndarray | None = None  # target (3), elevation, rise of the obstacle
 
     def __call__(self, scene: Scene, dt_s: float) -> View:

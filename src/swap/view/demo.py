@@ -7,10 +7,10 @@ import torch
 
 from swap.courses import difficulty_of, make
 from swap.robots import load
-from swap.sensors import CameraCfg, Depth
+from swap.sensors import CameraCfg, DepthRenderer
 from swap.sim import make_engine, standing
 from swap.view.recorder import Film
-from swap.view.render import Look
+from swap.view.render import PictureCfg
 
 PITCH_RAD = -0.40
 """Nose up: the forefeet come down on the box."""
@@ -18,7 +18,7 @@ FORE, HIND = (0.0, 1.35, -1.9), (0.0, 1.05, -1.2)
 """Joint targets: bent forelegs, stretched hind legs."""
 
 
-def drop(path: str | Path, steps: int = 50, look: Look | None = None) -> list[np.ndarray]:
+def drop(path: str | Path, steps: int = 50, look: PictureCfg | None = None) -> list[np.ndarray]:
     """Writes the film with the CPU engine; returns its frames."""
     robot = load("apollo")
     course = make("box", difficulty_of("box", 0.45), np.random.default_rng(3))
@@ -32,7 +32,7 @@ def drop(path: str | Path, steps: int = 50, look: Look | None = None) -> list[np
     start.joint_pos[:] = target
     engine.reset(everyone, start)
     eye = CameraCfg(pos_b=robot.camera.pos, pitch_rad=robot.camera.pitch)
-    sees = Depth(eye, n=1)
+    sees = DepthRenderer(eye, n=1)
     frames = []
     with Film(robot, path, look=look) as film:
         for _ in range(steps):

@@ -18,17 +18,17 @@ from swap.robots.mjcf import force_groups
 from swap.sim import CONTROL_DT, State
 from swap.view.camera import View
 from swap.view.recorder import Film
-from swap.view.render import Look, Renderer
+from swap.view.render import PictureCfg, Renderer
 from swap.view.scene import Scene, scene_of
 from swap.view.video import save_picture
 
-SMALL = Look(width=220, height=150)
+SMALL = PictureCfg(width=220, height=150)
 """A picture of a row."""
 SEAM = 3
 COLOURS = 96
 
 
-def film(robot: Robot, several: Sequence[Clip], path: Path, look: Look | None = None) -> None:
+def film(robot: Robot, several: Sequence[Clip], path: Path, look: PictureCfg | None = None) -> None:
     """One clip after the other, in real time."""
     boxes = stack([_ground()])
     with Film(robot, path, look=look) as out:
@@ -39,7 +39,7 @@ def film(robot: Robot, several: Sequence[Clip], path: Path, look: Look | None = 
 
 
 def rows(
-    robot: Robot, several: Sequence[Clip], path: Path, moments: int = 6, look: Look = SMALL
+    robot: Robot, several: Sequence[Clip], path: Path, moments: int = 6, look: PictureCfg = SMALL
 ) -> None:
     """A row of `moments` for each clip, from touchdown to touchdown of the first leg."""
     boxes, render = stack([_ground()]), Renderer(robot, look)
@@ -104,8 +104,8 @@ def _titled(picture: np.ndarray, words: str) -> np.ndarray:
 
 
 def _over_a_cycle(clip: Clip, moments: int) -> list[int]:
-    cycle = 1 / clip.pace.frequency_hz / CONTROL_DT  # in frames
-    first = clip.pace.touchdown[0] * cycle
+    cycle = 1 / clip.timing.frequency_hz / CONTROL_DT  # in frames
+    first = clip.timing.touchdown[0] * cycle
     return [min(round(first + k * cycle / moments), len(clip) - 1) for k in range(moments)]
 
 

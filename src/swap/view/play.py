@@ -10,17 +10,17 @@ from torch import Tensor
 
 from swap.courses import FAMILIES, Course
 from swap.courses.gallery import sized
-from swap.env import End, Trials
+from swap.env import EndReason, Trials
 from swap.errors import UserError
 from swap.evaluate.imagination import Imagination
-from swap.evaluate.trained import Trained, engine_for
+from swap.evaluate.trained import TrainedRobot, engine_for
 from swap.sim import CONTROL_DT
-from swap.view.camera import Chase, ChaseCfg
+from swap.view.camera import ChaseCamera, ChaseCameraCfg
 from swap.view.panels import Panel, row
 from swap.view.recorder import Film
-from swap.view.render import Look
+from swap.view.render import PictureCfg
 from swap.view.video import save_picture, stacked, strip
-from swap.world_model import DepthCode
+from swap.world_model import DepthCodec
 
 FPS = (50.0, 25.0, 12.5, 10.0)
 """A whole number of control steps a frame: films run in real time."""
@@ -30,7 +30,7 @@ STILLS = 4
 
 
 def play(
-    robot: Trained,
+    robot: TrainedRobot,
     courses: Sequence[Course],
     path: Path,
     *,
@@ -39,14 +39,14 @@ def play(
     seed: int = 0,
     still: Path | None = None,
     imagine: bool = False,
-    look: Look | None = None,
+    look: PictureCfg | None = None,
     fps: float = 25.0,
     time_s: float = 12.0,
-) -> list[tuple[End, float]]:
+) -> list[tuple[EndReason, float]]:
     """The end of each attempt and its time, filmed one after the other. `still`: also a strip of
     four pictures across each; `imagine`: below the robot what it sees, believes to see, and
     foresaw."""
-    if imagine and not robot.sees:
+    if imagine and not robot.has_world_model:
         raise UserError(
             f"a robot of preset {robot.name} has no world model to look into; leave --imagine out"
         )
@@ -67,27 +67,29 @@ def play(
                 device=device,
                 seed=seed,
             )
-            frames = attempt(robot, env, film, titled(course), imagine)
+            frames = film_attempt(robot, env, film, titled(course), imagine)
             strips.append(strip(frames, STILLS))
             told = env.outcome()
-            ends.append((End(int(told.reason[0])), float(told.time_s[0])))
+            ends.append((EndReason(int(told.reason[0])), float(told.time_s[0])))
     if still is not None:
         save_picture(stacked(strips), still)
     return ends
 
 
 @torch.no_grad()
-def attempt(
-    robot: Trained, env: Trials, film: Film, caption: str, imagine: bool
+def film_attempt(
+    robot: TrainedRobot, env: Trials, film: Film, caption: str, imagine: bool
 ) -> list[np.ndarray]:
     """The frames of one attempt, which are also added to the film."""
-    film.camera = Chase(ChaseCfg.of(film.robot))  # that of the attempt before looks elsewhere
-    driver, obs = robot.driver_for(env), env.reset()
-    imagination = Imagination(driver) if imagine else None
+    film.camera = ChaseCamera(
+        ChaseCameraCfg.of(film.robot)
+    )  # that of the attempt before looks elsewhere
+    agent, obs = robot.agent_for(env), env.reset()
+    imagination = Imagination(agent) if imagine else None
     every = round(1 / (film.video.fps * CONTROL_DT))
     frames, after = [], 0.0
     for step in range(env.cfg.episode_steps + 1):
-        action = driver.act(obs)
+        action = agent.act(obs)
         if imagination is not None:
             imagination.follow(action)
         if step % every == 0:
@@ -132,6 +134,6 @@ def mind(imagination: Imagination, obs: Mapping[str, Tensor], width: int) -> np.
     return row(panels, width)
 
 
-def error_m(code: DepthCode, image: Tensor, true: Tensor) -> float:
+def error_m(code: DepthCodec, image: Tensor, true: Tensor) -> float:
     """The mean error of a pixel, m."""
     return float((image - true).abs().mean()) * (code.far_m - code.near_m)

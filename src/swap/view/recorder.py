@@ -10,9 +10,9 @@ from torch import Tensor
 from swap.courses.course import Boxes
 from swap.robots import Robot
 from swap.sim import State
-from swap.view.camera import Camera, Chase, ChaseCfg
+from swap.view.camera import ChaseCamera, ChaseCameraCfg, FilmCamera
 from swap.view.overlay import annotate
-from swap.view.render import Look, Renderer
+from swap.view.render import PictureCfg, Renderer
 from swap.view.scene import scene_of
 from swap.view.video import Video
 
@@ -26,13 +26,13 @@ class Film:
         path: str | Path,
         *,
         fps: float = 50,
-        look: Look | None = None,
-        camera: Camera | None = None,
+        look: PictureCfg | None = None,
+        camera: FilmCamera | None = None,
         device: str | None = None,
     ) -> None:
         """Without a camera, one follows the robot. `device` is where rays are cast."""
         self.robot = robot
-        self.camera = camera or Chase(ChaseCfg.of(robot))
+        self.camera = camera or ChaseCamera(ChaseCameraCfg.of(robot))
         self._render = Renderer(robot, look, device)
         self.video = Video(path, fps)
 

@@ -12,7 +12,7 @@ from swap.courses.picture import TINTS
 from swap.errors import UserError
 from swap.robots import Robot
 from swap.sensors.rays import BoxFrame
-from swap.sim.wake import wake
+from swap.sim.wake import init_warp
 from swap.view.camera import View
 from swap.view.render_kernels import draw, smooth
 from swap.view.scene import PARTS, Scene, radii
@@ -25,7 +25,7 @@ LENS_M = 0.045
 
 
 @dataclass(frozen=True)
-class Look:
+class PictureCfg:
     """Size and colours of a picture. Colours are display values in [0, 1]."""
 
     width: int = 640
@@ -53,10 +53,12 @@ class Renderer:
     """Pictures of one robot. `depth` (along the optical axis, m) and `shape` (box, or number of
     boxes + capsule, or -1) hold what the last picture's pixels show."""
 
-    def __init__(self, robot: Robot, look: Look | None = None, device: str | None = None) -> None:
+    def __init__(
+        self, robot: Robot, look: PictureCfg | None = None, device: str | None = None
+    ) -> None:
         """`device`: CUDA where there is a GPU, otherwise Warp's CPU device."""
-        wake()
-        self.robot, self.look = robot, look or Look()
+        init_warp()
+        self.robot, self.look = robot, look or PictureCfg()
         self.device = device or ("cuda" if torch.cuda.is_available() else "cpu")
         size = (self.look.height, self.look.width)
         self._image = self._empty(size, wp.vec3)
@@ -87,7 +89,7 @@ class Renderer:
     def shape(self) -> np.ndarray:
         return self._shape.numpy().copy()
 
-    def _lasting(self, look: Look) -> Stage:
+    def _lasting(self, look: PictureCfg) -> Stage:
         """What does not change from picture to picture."""
         level, tints = zip(*TINTS, strict=True)
         stage = Stage()
@@ -129,7 +131,7 @@ class Renderer:
         wp.launch(kernel, dim=dim, inputs=inputs, device=self.device)
 
 
-def skin(robot: Robot, look: Look) -> np.ndarray:
+def skin(robot: Robot, look: PictureCfg) -> np.ndarray:
     """A colour for each capsule of a scene [K, 3]."""
     legs = [
         np.array(look.left if leg.mount[1] > 0 else look.right) * shade

@@ -15,7 +15,7 @@ import numpy as np
 from PIL import Image
 
 from swap.errors import UserError
-from swap.files import whole
+from swap.files import atomic_write
 
 KINDS = (".mp4", ".gif")
 QUALITY = 20
@@ -175,7 +175,7 @@ def save_picture(picture: np.ndarray, path: str | Path) -> None:
     if path.suffix.lower() != ".png":
         raise UserError(f"cannot write '{path.name}'; end it in .png")
     try:
-        with whole(path) as file:
+        with atomic_write(path) as file:
             Image.fromarray(picture).save(file, optimize=True)
     except OSError as error:
         raise _unwritable(path, error) from None

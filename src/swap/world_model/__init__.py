@@ -5,16 +5,16 @@ depth -> encoder -> rssm -> decoder -> batch -> loss -> model -> bench
 
 from swap.world_model.batch import Sequences
 from swap.world_model.decoder import Reconstruction
-from swap.world_model.depth import DepthCode
+from swap.world_model.depth import DepthCodec
 from swap.world_model.loss import LossCfg
-from swap.world_model.model import Followed, WorldModel, WorldModelCfg
+from swap.world_model.model import Observed, WorldModel, WorldModelCfg
 from swap.world_model.rssm import Latent
 
 __all__ = [
-    "DepthCode",
-    "Followed",
+    "DepthCodec",
     "Latent",
     "LossCfg",
+    "Observed",
     "Reconstruction",
     "Sequences",
     "WorldModel",

@@ -25,7 +25,7 @@ STEPS = 255
 
 
 @dataclass(frozen=True)
-class DepthCode:
+class DepthCodec:
     """The camera's range, and how much finer near depths are coded than far ones."""
 
     near_m: float = 0.15

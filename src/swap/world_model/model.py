@@ -17,7 +17,7 @@ from swap.symmetry import Field, Layout, regular
 from swap.validate import check_numbers
 from swap.world_model.batch import Sequences
 from swap.world_model.decoder import Decoder, Reconstruction
-from swap.world_model.depth import DepthCode
+from swap.world_model.depth import DepthCodec
 from swap.world_model.encoder import PROP_CLIP, Encoder
 from swap.world_model.loss import FIGURES, Loss, LossCfg
 from swap.world_model.rssm import Latent, Rssm
@@ -52,7 +52,7 @@ class WorldModelCfg:
     action_clip: float = 6.0
     """Actions beyond this are taken as this: no more reaches the motors."""
     loss: LossCfg = field(default_factory=LossCfg)
-    depth: DepthCode = field(default_factory=DepthCode)
+    depth: DepthCodec = field(default_factory=DepthCodec)
     equivariant: bool = True
     """Mirrored observations give mirrored latents; False is the plain twin."""
 
@@ -61,7 +61,7 @@ class WorldModelCfg:
             self,
             "model.net.",
             at_least_1=("image", "variables", "classes", "channels"),
-            shares=("unimix",),
+            fractions=("unimix",),
             filled=("channels",),
         )
         for name in ("deter", "hidden", "prop_hidden", "decoder_hidden"):
@@ -72,7 +72,7 @@ class WorldModelCfg:
             raise UserError(f"action_clip={self.action_clip} must be above 0; use e.g. 6")
 
 
-class Followed(NamedTuple):
+class Observed(NamedTuple):
     """The latents of sequences, and what was believed at each tick."""
 
     latent: Latent  # [B, T, ...]
@@ -104,7 +104,7 @@ class WorldModel(nn.Module):
             *(cfg.decoder_hidden, targets),
             equivariant=eq,
         )
-        self.judge = Loss(cfg.loss, self.categoricals, targets)
+        self.criterion = Loss(cfg.loss, self.categoricals, targets)
         h = Field("latent", regular(cfg.deter // 2), "h", "where the last actions led")
         self.latent_layout = Layout((h,))
         """The layout of h: a group of observations for actor and critic."""
@@ -164,9 +164,9 @@ class WorldModel(nn.Module):
             states.append(latent)
         return Latent(*(torch.stack(x, 1) for x in zip(*states, strict=True)))
 
-    def follow(self, batch: Sequences, noise: Tensor | None) -> Followed:
+    def observe(self, batch: Sequences, noise: Tensor | None) -> Observed:
         """The posterior along sequences; `noise` [B, T, z]."""
-        return self._follow(batch.cleaned(), noise)
+        return self._observe(batch.cleaned(), noise)
 
     def loss(self, batch: Sequences, noise: Tensor | None) -> tuple[Tensor, dict[str, Tensor]]:
         """Eq. 9 over the valid ticks, and its figures; `noise` [B, T, z].
@@ -174,7 +174,7 @@ class WorldModel(nn.Module):
         Encoder, prior and decoders run on all ticks at once.
         """
         batch = batch.cleaned()
-        followed = self._follow(batch, noise)
+        followed = self._observe(batch, noise)
         target = Reconstruction(
             self.cfg.depth.from_bytes(batch.depth_clean),
             batch.prop.clamp(-PROP_CLIP, PROP_CLIP),
@@ -182,9 +182,9 @@ class WorldModel(nn.Module):
         )
         prior = self.rssm.prior(followed.latent.h)
         guess = self.decoder(followed.latent)
-        return self.judge(guess, target, followed.posterior, prior, batch.valid)
+        return self.criterion(guess, target, followed.posterior, prior, batch.valid)
 
-    def _follow(self, batch: Sequences, noise: Tensor | None) -> Followed:
+    def _observe(self, batch: Sequences, noise: Tensor | None) -> Observed:
         embedding = self.encoder(self.cfg.depth.from_bytes(batch.depth_noisy), batch.prop)
         actions = torch.where(batch.first[..., None, None], 0.0, batch.actions)
         T = actions.shape[1]
@@ -202,7 +202,7 @@ class WorldModel(nn.Module):
             latent = Latent(h, self.rssm.draw(logits, g))
             states.append((*latent, logits))
         h, z, posterior = (torch.stack(x, 1) for x in zip(*states, strict=True))
-        return Followed(Latent(h, z), posterior)
+        return Observed(Latent(h, z), posterior)
 
     def _heard(self, actions: Tensor) -> Tensor:
         limit = self.cfg.action_clip

@@ -10,8 +10,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from swap.nn import MLP, Butterfly, Categoricals, GRUCell, Joined, Linear, RMSNorm
-from swap.nn.joined import joined, pointwise, views
+from swap.nn import MLP, Butterfly, Categoricals, GRUCell, Linear, RMSNorm, StackedLinear
+from swap.nn.joined import pointwise, split_views, stack_views
 from swap.symmetry import Rep, regular
 
 
@@ -61,11 +61,11 @@ class Rssm(nn.Module):
 
     def heard(self, actions: Tensor) -> Tensor:
         """Actions [..., k * 12] -> what the recurrent model reads of them, [V, ..., hidden / V]."""
-        return joined(self.actions_in.parts(self.actions_in.source.split(actions)))
+        return stack_views(self.actions_in.parts(self.actions_in.source.split(actions)))
 
     def seen(self, embedding: Tensor) -> Tensor:
         """Embedding [..., E] -> what the posterior reads of it, [V, ..., hidden / V]."""
-        return joined(self.seen_in.parts(self.seen_in.source.split(embedding)))
+        return stack_views(self.seen_in.parts(self.seen_in.source.split(embedding)))
 
     def steps(self) -> "Steps":
         """The weights of a step, made ready once for as many steps as there are."""
@@ -81,10 +81,10 @@ class Steps:
 
     def __init__(self, rssm: Rssm) -> None:
         self.rssm, self.equivariant, self.butterfly = rssm, rssm.equivariant, rssm.butterfly
-        self.z_in = Joined(rssm.z_in, rssm.in_norm)
-        self.gates = Joined(rssm.cell.gates, rssm.cell.norm)
-        self.h_seen = Joined(rssm.h_seen, rssm.seen_norm)
-        self.posterior = Joined(rssm.posterior)
+        self.z_in = StackedLinear(rssm.z_in, rssm.in_norm)
+        self.gates = StackedLinear(rssm.cell.gates, rssm.cell.norm)
+        self.h_seen = StackedLinear(rssm.h_seen, rssm.seen_norm)
+        self.posterior = StackedLinear(rssm.posterior)
         # Made here: a 0.0 in `where` would be a launch of its own, twice a step.
         self.zero = rssm.cell.norm.gain.new_zeros(())
 
@@ -94,7 +94,7 @@ class Steps:
 
     def recur(self, last: Latent, heard: Tensor) -> Tensor:
         """The latent [B, ...] and actions heard [V, B, ...] -> the next h [B, deter]."""
-        fly, h, z = self.butterfly, *(views(x, self.equivariant) for x in last)
+        fly, h, z = self.butterfly, *(split_views(x, self.equivariant) for x in last)
         x = pointwise(F.silu, fly(self.z_in(fly(z), heard)))
         gates = fly(self.gates(fly(torch.cat((x, h), -1))))
         return pointwise(self.rssm.cell.gated, gates, h).flatten(-2)
@@ -102,6 +102,6 @@ class Steps:
     def look(self, h: Tensor, seen: Tensor) -> Tensor:
         """h [B, deter] and the embedding seen [V, B, ...] -> logits of the posterior [B, z]."""
         fly = self.butterfly
-        parities = self.h_seen(fly(views(h, self.equivariant)), seen)
+        parities = self.h_seen(fly(split_views(h, self.equivariant)), seen)
         x = pointwise(F.silu, fly(parities))
         return fly(self.posterior(fly(x))).flatten(-2)
