@@ -20,17 +20,8 @@ import torch
 from swap.env import EnvCfg, TerminationCfg
 from swap.learn import PPOCfg
 from swap.policy import PolicyCfg
-from swap.runs import (
-    Checkpoint,
-    ParkourCfg,
-    RunCfg,
-    ToyCfg,
-    TrainCfg,
-    load,
-    read_metrics,
-    seed_everything,
-    train,
-)
+from swap.presets import ParkourCfg, RunCfg, TrainCfg
+from swap.runs import Checkpoint, ToyCfg, load, read_metrics, seed_everything, train
 from swap.runs.checkpoint import FOLDER, numbered
 from swap.runs.console import PlainBoard
 

@@ -16,7 +16,7 @@ import torch
 import torch.distributed as dist
 
 from script import told_by
-from swap.team import ProcessGroup
+from swap.distributed import ProcessGroup
 
 SIZE = 2
 

@@ -11,12 +11,12 @@ import torch
 
 import toy_model
 from pair import SIZE, begin, play
+from swap.distributed import ProcessGroup
 from swap.learn import AMP, AMPCfg, ModelCfg, ModelLearner, ReplayBuffer, SymmetryCfg, Trainer
-from swap.learn.tally import MetricAccumulator
-from swap.learn.together import PooledNorms
+from swap.learn.gradient_step import PooledNorms
+from swap.learn.metrics import MetricAccumulator
 from swap.nn import RunningNorm
 from swap.symmetry import Spaces, signs
-from swap.team import ProcessGroup
 from toy_world import Toy, small
 
 CPU = torch.device("cpu")

@@ -11,11 +11,12 @@ import torch
 import tiny_swap
 from nursery import SMALL, figures
 from pair import begin, play
-from swap.runs import RunCfg, load, seed_everything, train
+from swap.distributed import PeerLostError, ProcessGroup
+from swap.presets import RunCfg
+from swap.runs import load, seed_everything, train
 from swap.runs.checkpoint import FOLDER, numbered
 from swap.runs.console import PlainBoard
-from swap.runs.crew import OTHERS
-from swap.team import PeerLostError, ProcessGroup
+from swap.runs.distributed_trainable import OTHERS
 
 
 class Silent(PlainBoard):

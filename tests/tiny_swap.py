@@ -4,11 +4,12 @@ from dataclasses import replace
 from pathlib import Path
 
 from swap.env import EnvCfg, TerminationCfg
-from swap.evaluate.trained import TrainedRobot
 from swap.learn import AMPCfg, ModelCfg, PPOCfg
 from swap.policy import PolicyCfg
-from swap.runs import RunCfg, SwapCfg, to_json, train
+from swap.presets import RunCfg, SwapCfg
+from swap.runs import to_json, train
 from swap.runs.console import PlainBoard
+from swap.runs.trained_robot import TrainedRobot
 from swap.world_model import WorldModelCfg
 
 NET = WorldModelCfg(

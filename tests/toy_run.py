@@ -2,7 +2,8 @@
 
 from pathlib import Path
 
-from swap.runs import Checkpoint, RunCfg, RunResult, ToyCfg, seed_everything, train
+from swap.presets import RunCfg
+from swap.runs import Checkpoint, RunResult, ToyCfg, seed_everything, train
 from swap.runs.console import PlainBoard
 
 

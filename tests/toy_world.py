@@ -6,10 +6,10 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from swap.distributed import SINGLE_PROCESS
 from swap.learn import PPOCfg, TrainerCfg
 from swap.policy import PolicyCfg
 from swap.symmetry import Field, Layout, regular, signs, trivial
-from swap.team import SINGLE_PROCESS
 
 STATE = Layout((Field("pos", signs(1, -1)), Field("vel", signs(1, -1))))
 SENSES = Layout((Field("walls", regular(1)), Field("clock", trivial(1))))

@@ -94,8 +94,8 @@ def test_doctor_of_a_gpu_says_whether_kernels_can_be_compiled(works, state, monk
 
 
 def test_check_nn_fails_when_a_layer_breaks_the_mirror(capsys, monkeypatch, tmp_path):
-    from swap.nn import check
-    from swap.nn.zoo import Example, examples
+    from swap.evaluate import layer_check as check
+    from swap.evaluate.layer_examples import Example, examples
 
     good = next(e for e in examples() if e.name == "Linear 512 -> action 12")
     bad = Example("broken", lambda eq: good.build(False), good.shapes, good.reads, good.gives)

@@ -5,9 +5,9 @@ import pytest
 from swap.cli import main as cli
 from swap.cli.train import parse
 from swap.errors import UserError
+from swap.presets.table import get_preset
 from swap.runs import load
-from swap.runs.presets import get_preset
-from swap.runs.robots import with_robot
+from swap.runs.stored_robot import with_robot
 
 FEW = ("--worlds", "8", "--env.levels", "2", "--env.variants", "1", "--ppo.steps", "4")
 HERE = ("--device", "cpu", "--no-tensorboard", "--iterations", "2")

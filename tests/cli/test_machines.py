@@ -12,10 +12,12 @@ from swap import caches
 from swap.caches import WARP, prepare
 from swap.cli import main as cli
 from swap.cli.show import Report, save, writable
+from swap.device import memory
+from swap.device.memory import MIB_A_WORLD, check_memory, needed_mib
 from swap.errors import UserError
-from swap.runs import RunCfg, load, memory
-from swap.runs.memory import MIB_A_WORLD, check_memory, needed_mib
-from swap.runs.models import find_model
+from swap.presets import RunCfg
+from swap.runs import load
+from swap.runs.saved_model import find_model
 from toy_run import Silent, toy_run
 
 ODD = os.fsdecode(b"n\xff \xe9")
@@ -115,7 +117,7 @@ def test_a_device_is_written_as_it_is(tmp_path):
 
 
 WAKE = (
-    "from swap.sim.wake import init_warp; init_warp(); import warp; "
+    "from swap.device.warp_start import init_warp; init_warp(); import warp; "
     "print(warp.config.kernel_cache_dir)"
 )
 

@@ -11,7 +11,7 @@ import pytest
 
 from swap.cli import main as cli
 from swap.errors import UserError
-from swap.runs import PRESETS
+from swap.presets import PRESETS
 
 SIGNED: dict[str, str] = {}
 """Integers that may be negative, and why: none so far."""
@@ -138,7 +138,7 @@ TRAIN = ("train", "--preset", "swap", "--device", "cpu")
 )  # fmt: skip
 def test_a_senseless_option_is_one_line_that_names_it(words, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    for name in ("cli.train.train", "runs.parkour.ParkourEnv", "runs.sighted.transitions"):
+    for name in ("cli.train.train", "presets.parkour.ParkourEnv", "presets.swap.transitions"):
         monkeypatch.setattr(f"swap.{name}", lambda *args, **more: pytest.fail("it was built"))
     option = [word for word in words if word.startswith("--")][-1]
     with pytest.raises(UserError) as error:

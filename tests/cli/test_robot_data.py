@@ -12,7 +12,7 @@ from swap.cli import main as cli
 from swap.errors import UserError
 from swap.robots import load
 from swap.runs import checkpoint, load_weights, save_weights, to_json
-from swap.runs.models import read_model
+from swap.runs.saved_model import read_model
 
 DOC = Path(__file__).parents[2] / "docs" / "your-robot.md"
 FEW = ("--worlds", "4", "--env.levels", "2", "--env.variants", "1", "--ppo.steps", "4")

@@ -11,9 +11,9 @@ import pytest
 import torch
 
 from swap.cli import main as cli
+from swap.distributed import local_device
 from swap.errors import UserError
 from swap.runs import load, read_metrics
-from swap.team import local_device
 
 SMALL = (
     *("train", "--preset", "tiny", "--device", "cpu", "--no-tensorboard", "--worlds", "8"),

@@ -17,8 +17,9 @@ import pytest
 from swap.cli import main as cli
 from swap.cli.train import parse, suited
 from swap.errors import UserError
-from swap.runs import PRESETS, load, read_metrics, register
-from swap.runs.presets import get_preset, listed
+from swap.presets import PRESETS, register
+from swap.presets.table import get_preset, listed
+from swap.runs import load, read_metrics
 
 CODES = {signal.SIGINT: 130, signal.SIGTERM: 143, signal.SIGHUP: 129}
 TOY = ("train", "--preset", "_toy", "--device", "cpu", "--no-tensorboard")
@@ -249,7 +250,7 @@ def test_a_config_of_another_time_is_refused_by_key(tmp_path, monkeypatch):
 
 
 def test_presets(monkeypatch):
-    monkeypatch.setattr("swap.runs.presets.PRESETS", {**PRESETS, "teacher": PRESETS["_toy"]})
+    monkeypatch.setattr("swap.presets.table.PRESETS", {**PRESETS, "teacher": PRESETS["_toy"]})
     assert "teacher" in listed()
     assert not any(name.startswith("_") for name in listed())
     with pytest.raises(UserError, match="unknown preset 'techer'; did you mean 'teacher'"):

@@ -8,7 +8,7 @@ import torch
 
 from swap.env import EnvCfg, Frame, ParkourEnv
 from swap.env.bank import CourseBank, assign_families, build_bank
-from swap.evaluate.pairs import MirroredRandomSource
+from swap.evaluate.mirrored_pairs import MirroredRandomSource
 
 
 def frame(n: int = 1, **values) -> Frame:

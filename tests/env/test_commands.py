@@ -6,8 +6,8 @@ import pytest
 import torch
 
 from swap.env import CommandCfg
-from swap.env.chance import RandomSource
 from swap.env.commands import Commands
+from swap.env.random_source import RandomSource
 from swap.errors import UserError
 
 N = 4000

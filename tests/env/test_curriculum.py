@@ -5,8 +5,8 @@ import torch
 
 from swap.env import CurriculumCfg, EnvCfg, ParkourEnv
 from swap.env.bank import assign_families, build_bank
-from swap.env.chance import RandomSource
 from swap.env.curriculum import Curriculum
+from swap.env.random_source import RandomSource
 from swap.errors import UserError
 
 N = 4000

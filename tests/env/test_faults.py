@@ -5,10 +5,11 @@ from dataclasses import replace
 import pytest
 import torch
 
+from swap.distributed import ProcessGroup
 from swap.env import EnvCfg, ParkourEnv
 from swap.errors import UserError
-from swap.runs.guard import Guard, GuardCfg
-from swap.team import ProcessGroup
+from swap.presets.run_cfg import GuardCfg
+from swap.runs.guard import Guard
 
 CFG = EnvCfg(families=(("flat", 1.0),), levels=1, variants=1)
 N, STEPS = 3, 6

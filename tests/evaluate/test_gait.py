@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from swap.errors import UserError
 from swap.evaluate.footfalls import Feet, GaitRecording, footfalls, in_contact
 from swap.evaluate.gait import measure, record_of, references, rows, straight
-from swap.evaluate.trained import load_trained, untrained
 from swap.robots import load
+from swap.runs.trained_robot import load_trained, untrained
 from swap.sim import CONTROL_DT
 
 RADIUS = torch.full((4,), 0.04)

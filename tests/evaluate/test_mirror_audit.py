@@ -8,9 +8,10 @@ import pytest
 import torch
 
 from swap.cli import main as cli
-from swap.evaluate import mirror_audit, parity_audit
+from swap.evaluate import engine_comparison as parity_audit
+from swap.evaluate import mirror_audit
+from swap.evaluate.engine_comparison import EngineComparison
 from swap.evaluate.mirror_audit import QUANTITIES, SENSED, TOLERANCE, Audit, SceneMirror
-from swap.evaluate.parity_audit import EngineComparison
 from swap.robots import load
 from swap.sim import nominal
 from swap.symmetry import VECTOR, Grids, trivial

@@ -8,11 +8,11 @@ import torch
 
 import tiny_swap
 from swap.cli import main as cli
-from swap.evaluate import trained as room
 from swap.evaluate.model_audit import LIMIT_M, ModelAudit
-from swap.evaluate.trained import TrainedRobot
-from swap.kept import join_states
-from swap.runs.models import keep
+from swap.runs import trained_robot as room
+from swap.runs.saved_model import keep
+from swap.runs.trained_robot import TrainedRobot
+from swap.state_dict import join_states
 from swap.world_model.encoder import Encoder
 
 DEVICES = ["cpu", "cuda"] if torch.cuda.is_available() else ["cpu"]
@@ -83,7 +83,7 @@ def test_a_robot_without_a_world_model_has_actor_and_critic_only():
 # --- the command ----------------------------------------------------------------------------------
 @pytest.fixture
 def tiny(monkeypatch):
-    monkeypatch.setattr("swap.evaluate.trained.untrained", lambda preset: tiny_swap.robot())
+    monkeypatch.setattr("swap.runs.trained_robot.untrained", lambda preset: tiny_swap.robot())
     honest = TrainedRobot.networks_for
 
     def made(self, *where):
@@ -121,7 +121,7 @@ def test_check_model_names_what_breaks_its_claim(tiny, capsys, monkeypatch):
 def test_check_model_tells_what_is_not_claimed_and_what_was_not_kept(
     tiny, capsys, monkeypatch, tmp_path
 ):
-    monkeypatch.setattr("swap.evaluate.trained.untrained", lambda _: tiny_swap.robot(acts=False))
+    monkeypatch.setattr("swap.runs.trained_robot.untrained", lambda _: tiny_swap.robot(acts=False))
     assert cli.dispatch(tiny) == 0
     said = capsys.readouterr().out
     assert "not claimed to be equivariant, so not judged: actor, critic, discriminator" in said

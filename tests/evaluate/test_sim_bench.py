@@ -9,8 +9,9 @@ import torch
 
 from swap.cli import main as cli
 from swap.errors import UserError
-from swap.evaluate import rivals, sim_bench
-from swap.evaluate.rivals import MujocoRenderer
+from swap.evaluate import mujoco_renderer as rivals
+from swap.evaluate import sim_bench
+from swap.evaluate.mujoco_renderer import MujocoRenderer
 from swap.evaluate.scenes import bank_of, camera_of, everyone
 from swap.robots import load
 from swap.sensors import DepthRenderer

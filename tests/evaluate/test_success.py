@@ -11,8 +11,8 @@ from PIL import Image
 from swap.cli import main as cli
 from swap.errors import UserError
 from swap.evaluate.success import points
-from swap.evaluate.trained import load_trained
 from swap.evaluate.wilson import wilson
+from swap.runs.trained_robot import load_trained
 
 
 def test_wilson_against_known_values():

@@ -9,8 +9,8 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from swap.errors import UserError
 from swap.learn import AMP, AMPCfg
-from swap.learn.ring import RingBuffer
-from swap.learn.tally import MetricAccumulator
+from swap.learn.metrics import MetricAccumulator
+from swap.learn.ring_buffer import RingBuffer
 from swap.policy import style_reward
 from swap.symmetry import Spaces
 

@@ -7,9 +7,9 @@ import torch
 
 import toy_model
 from swap.learn import ModelCfg, ReplayBuffer, SymmetryCfg, Trainer
-from swap.learn.eyes import READS, LatentTracker
-from swap.learn.mirrored import AugmentedModelLearner
-from swap.learn.tally import MetricAccumulator
+from swap.learn.latent_tracker import READS, LatentTracker
+from swap.learn.metrics import MetricAccumulator
+from swap.learn.symmetry_baselines import AugmentedModelLearner
 from toy_world import ACTION, Toy, small
 
 pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA GPU")

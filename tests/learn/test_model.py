@@ -5,7 +5,7 @@ import torch
 
 from swap.errors import UserError
 from swap.learn import ModelCfg, ModelLearner, ReplayBuffer
-from swap.learn.tally import MetricAccumulator
+from swap.learn.metrics import MetricAccumulator
 from toy_model import build, latent, sequences
 
 DEVICE = torch.device("cpu")

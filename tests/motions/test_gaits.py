@@ -8,8 +8,8 @@ import pytest
 from swap.errors import UserError
 from swap.motions import GAITS, Command, Motion, get_gait
 from swap.motions.gaits import MIRRORED
-from swap.motions.pace import scale_of, scaled
 from swap.motions.sway import GRAVITY, pushes
+from swap.motions.timing import scale_of, scaled
 from swap.robots import load
 
 FL, FR, RL, RR = range(4)

@@ -7,7 +7,7 @@ import torch
 from swap.env.observations import scale
 from swap.motions import Command, Motion, clips, frame_layout, get_gait, transitions
 from swap.motions.gaits import GAITS, MIRRORED
-from swap.motions.style import FIELDS, SCALES, frames
+from swap.motions.reference import FIELDS, SCALES, frames
 from swap.robots import load
 from swap.symmetry import Spaces
 

@@ -5,8 +5,8 @@ import shutil
 import pytest
 import torch
 
-from swap.nn.check import PRECISIONS, mirror_error
-from swap.nn.zoo import examples
+from swap.evaluate.layer_check import PRECISIONS, mirror_error
+from swap.evaluate.layer_examples import examples
 
 pytestmark = pytest.mark.skipif(
     not shutil.which("c++"), reason="torch.compile on the CPU needs a C++ compiler"

@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from strategies import reps
+from swap.evaluate.layer_check import n_parameters
+from swap.evaluate.layer_examples import examples
 from swap.nn import MLP, ConvTrunk, GRUCell, Linear
-from swap.nn.check import n_parameters
-from swap.nn.zoo import examples
 from swap.symmetry import trivial
 
 

@@ -6,9 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from strategies import reps
+from swap.evaluate.layer_check import PRECISIONS, check_one, mirror, numerics
+from swap.evaluate.layer_examples import examples
 from swap.nn import MLP, Basis, Categoricals, ConvDecoder, ConvTrunk, GRUCell, Linear, RMSNorm
-from swap.nn.check import PRECISIONS, check_one, mirror, numerics
-from swap.nn.zoo import examples
 from swap.symmetry import equivariance_error, regular
 
 EXAMPLES = {example.name: example for example in examples(steps=60)}

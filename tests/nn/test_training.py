@@ -3,8 +3,8 @@
 import pytest
 import torch
 
+from swap.evaluate.layer_examples import ToyAgent
 from swap.nn import MLP, Categoricals, ConvDecoder, ConvTrunk, GaussianHead, GRUCell, Linear
-from swap.nn.zoo import ToyAgent
 from swap.symmetry import Spaces, regular
 
 SPACES = Spaces()

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from swap.robots import Robot, feet_in_base, load
-from swap.robots.inverse import angles_for_feet
+from swap.robots.inverse_kinematics import angles_for_feet
 from swap.robots.kinematics import turning
 
 

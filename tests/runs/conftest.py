@@ -9,10 +9,11 @@ from dataclasses import replace
 import pytest
 
 from nursery import SMALL
+from swap.presets import RunCfg
 from swap.robots import load
-from swap.runs import RunCfg, to_json, train
+from swap.runs import to_json, train
 from swap.runs.console import PlainBoard
-from swap.runs.models import keep, read_model
+from swap.runs.saved_model import keep, read_model
 
 
 class Disk:

@@ -11,10 +11,10 @@ import torch
 from strangers import edit, flips, one_line
 from swap.env import ParkourEnv
 from swap.errors import UserError, printable
-from swap.evaluate.trained import load_trained
 from swap.robots import load as load_robot
 from swap.runs import load_weights, to_json
-from swap.runs.models import keep, read_model
+from swap.runs.saved_model import keep, read_model
+from swap.runs.trained_robot import load_trained
 from swap.runs.weights import NEW
 
 MODELS = Path(__file__).parents[2] / "models"

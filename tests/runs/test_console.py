@@ -6,7 +6,7 @@ import pytest
 from rich.console import Console
 
 from swap.runs.console import LiveBoard, PlainBoard, board, clock, plain_line, short
-from swap.runs.pace import RunClock
+from swap.runs.run_clock import RunClock
 
 METRICS = {
     "steps": 12_345_678.0,

@@ -10,10 +10,12 @@ import torch
 from nursery import SMALL
 from swap.cli import main as cli
 from swap.learn.amp import AMP
-from swap.learn.model import ModelLearner
+from swap.learn.model_learner import ModelLearner
 from swap.learn.ppo import PPO
-from swap.runs import RunCfg, RunResult, load, train
-from swap.runs.guard import Guard, GuardCfg, _stage
+from swap.presets import RunCfg
+from swap.presets.run_cfg import GuardCfg
+from swap.runs import RunResult, load, train
+from swap.runs.guard import Guard, _stage
 from tiny_swap import CFG
 from toy_run import Silent
 

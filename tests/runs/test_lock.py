@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from swap.errors import UserError
-from swap.runs import RunCfg, load
+from swap.presets import RunCfg
+from swap.runs import load
 from swap.runs.lock import LOCK, locked
 from toy_run import Silent, toy_run
 

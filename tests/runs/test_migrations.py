@@ -10,12 +10,12 @@ import torch
 
 from swap.cli.main import dispatch
 from swap.errors import UserError
-from swap.evaluate.trained import load_trained
+from swap.presets.table import get_preset
 from swap.runs import load, migrations
 from swap.runs.migrations import KEY, Renames, as_stored, upgraded
-from swap.runs.models import keep, read_model
-from swap.runs.presets import get_preset
-from swap.runs.reading import DamagedError
+from swap.runs.safe_read import DamagedError
+from swap.runs.saved_model import keep, read_model
+from swap.runs.trained_robot import load_trained
 
 DATA = Path(__file__).parent / "data"
 """Written by the program as it was before anything was renamed."""

@@ -12,8 +12,8 @@ import torch
 from strangers import one_line
 from swap.cli import main as cli
 from swap.errors import UserError
-from swap.evaluate.trained import load_trained
 from swap.runs import SaveError, load, save
+from swap.runs.trained_robot import load_trained
 
 MODELS = Path(__file__).parents[2] / "models"
 

@@ -6,8 +6,8 @@ import time
 
 import pytest
 
-from swap.runs import origin
-from swap.runs.origin import source_state
+from swap.runs import provenance as origin
+from swap.runs.provenance import source_state
 
 
 def git(root, *words):

@@ -10,19 +10,11 @@ import pytest
 import torch
 
 from swap.errors import UserError
-from swap.runs import (
-    GuardCfg,
-    RunCfg,
-    ToyCfg,
-    checkpoint,
-    load,
-    read_metrics,
-    seed_everything,
-    train,
-)
+from swap.presets import GuardCfg, RunCfg
+from swap.runs import ToyCfg, checkpoint, load, read_metrics, seed_everything, train
 from swap.runs import run as run_module
 from swap.runs.interrupt import ECHO_S
-from swap.runs.pace import RunClock
+from swap.runs.run_clock import RunClock
 from swap.runs.seeding import restore_rng, rng_tensors
 from swap.runs.shards import read_folder
 from swap.runs.toy import FitCfg, NetCfg, Toy

@@ -12,8 +12,8 @@ import tiny_swap
 from strangers import edit, first, one_line, raw, shard
 from swap.env import ParkourEnv
 from swap.errors import UserError
-from swap.evaluate.trained import load_trained
 from swap.runs import load, load_weights, save_weights
+from swap.runs.trained_robot import load_trained
 from swap.runs.weights import NEW
 
 

@@ -5,7 +5,8 @@ import pytest
 import torch
 
 from swap.errors import UserError
-from swap.sensors import time_sensors, to_picture
+from swap.sensors import time_sensors
+from swap.view.depth_picture import to_picture
 
 
 def test_timings_name_what_was_timed(scenes):

@@ -11,9 +11,10 @@ import torch
 
 from soak.tally import Tally
 from swap.errors import UserError
-from swap.runs import RunCfg, load, load_weights, read_metrics
+from swap.presets import RunCfg
+from swap.runs import load, load_weights, read_metrics
 from swap.runs.metrics import FILE, rewind
-from swap.runs.models import read_model
+from swap.runs.saved_model import read_model
 from toy_run import toy_run
 
 MODEL = Path(__file__).parents[2] / "models" / "teacher.safetensors"

@@ -18,7 +18,7 @@ from random import Random
 
 from soak.tally import Tally
 from swap.cli import main as cli
-from swap.runs.presets import get_preset
+from swap.presets.table import get_preset
 
 MODELS = Path(__file__).parents[2] / "models"
 LIMIT_S = 90.0

@@ -9,9 +9,9 @@ from PIL import Image
 import tiny_swap
 from swap.courses import make
 from swap.errors import UserError
-from swap.evaluate.trained import TrainedRobot
-from swap.runs import PRESETS
-from swap.sensors import to_picture
+from swap.presets import PRESETS
+from swap.runs.trained_robot import TrainedRobot
+from swap.view.depth_picture import to_picture
 from swap.view.panels import PAGE, row
 from swap.view.play import play
 from swap.view.render import PictureCfg

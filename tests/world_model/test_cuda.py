@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from swap.nn.check import numerics
+from swap.evaluate.layer_check import numerics
 from swap.policy import LatentState
 from toy_model import ACTION, PROP, build, mirrored, sequences
 

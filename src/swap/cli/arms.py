@@ -17,7 +17,7 @@ class Args:
 def run(args: Args) -> int:
     writable(args.json)
     from swap.evaluate.arms import LIMIT, describe
-    from swap.runs.sighted import ARMS
+    from swap.presets.swap import ARMS
 
     arms = describe(ARMS)
     told = [

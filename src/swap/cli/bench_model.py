@@ -44,8 +44,8 @@ def run(args: Args) -> int:
         raise UserError("--graph needs a GPU; leave it out on the CPU")
     import torch
 
-    from swap.runs.memory import check_memory, check_room
-    from swap.world_model.bench import bench
+    from swap.device.memory import check_memory, check_room
+    from swap.evaluate.model_bench import bench
 
     check_memory(max(args.worlds), device, world_model=True)
     check_room(args.batch * args.ticks, MIB_A_TICK, device, "--batch times --ticks:")

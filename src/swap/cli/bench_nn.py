@@ -41,8 +41,8 @@ def run(args: Args) -> int:
     device = chosen(args.device)
     if args.mode == "graph" and device == "cpu":
         raise UserError("--mode graph needs a GPU; use --mode eager or --mode compile on the CPU")
-    from swap.nn.bench import bench
-    from swap.runs.memory import check_room
+    from swap.device.memory import check_room
+    from swap.evaluate.layer_bench import bench
 
     check_room(args.batch, MIB_A_ROW, device, "--batch")
     check_room(args.images, MIB_AN_IMAGE, device, "--images")

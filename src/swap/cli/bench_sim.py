@@ -40,9 +40,9 @@ def run(args: Args) -> int:
     if args.slots > MOST_SLOTS:
         raise UserError(f"--slots {args.slots} is out of range; use 1 to {MOST_SLOTS}")
     device = chosen(args.device)
+    from swap.device.memory import check_memory
     from swap.evaluate.sim_bench import bench
     from swap.robots import from_user
-    from swap.runs.memory import check_memory
 
     robot = from_user(args.robot)
     for n in args.worlds:

@@ -32,8 +32,8 @@ class Args:
 def run(args: Args) -> int:
     writable(args.json)
     device = chosen(args.device)
+    from swap.device.memory import check_memory
     from swap.evaluate.train_bench import bench
-    from swap.runs.memory import check_memory
 
     if args.worlds is not None:
         check_memory(args.worlds, device)

@@ -54,7 +54,7 @@ def run(args: Args) -> int:
         raise UserError(f"--steps {args.steps} shows no motion; use 2 or more")
     from swap.courses.families import get_family
     from swap.evaluate.model_audit import LIMIT_M, ModelAudit
-    from swap.evaluate.trained import load_trained, untrained
+    from swap.runs.trained_robot import load_trained, untrained
 
     families = [get_family(name).name for name in args.family]
     robot = load_trained(args.run) if args.run else untrained(args.preset)

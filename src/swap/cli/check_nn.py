@@ -22,7 +22,7 @@ class Args:
 def run(args: Args) -> int:
     writable(args.json)
     device = chosen(args.device)
-    from swap.nn.check import check
+    from swap.evaluate.layer_check import check
 
     rows = list(check(device, compiled=args.compile))
     failed = [row["module"] for row in rows if not row["exact"]]

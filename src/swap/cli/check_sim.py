@@ -43,9 +43,10 @@ def run(args: Args) -> int:
     device = chosen(args.device)
     from swap.courses import FAMILIES
     from swap.courses.families import get_family
-    from swap.evaluate import mirror_audit, parity_audit
+    from swap.device.warp_start import warp_runs_on
+    from swap.evaluate import engine_comparison as parity_audit
+    from swap.evaluate import mirror_audit
     from swap.robots import from_user
-    from swap.sim.wake import warp_runs_on
 
     families = [get_family(name).name for name in args.family] or list(FAMILIES)
     robot = from_user(args.robot)

@@ -10,7 +10,6 @@ import tyro
 
 from swap.cli.show import Report, show, writable
 from swap.courses.families import FAMILIES, get_family, make
-from swap.courses.gallery import gallery
 from swap.errors import UserError
 from swap.files import try_file
 from swap.validate import check_numbers
@@ -47,6 +46,8 @@ def run(args: Args) -> int:
     note = "from, to: sizes at difficulty 0 and 1. at most: the largest that can be built."
     show(Report("Course families", rows, [note]), args.json)
     if args.out is not None:
+        from swap.view.gallery import gallery
+
         for number, (family, shots) in enumerate(
             gallery(args.out, names, args.seed, width, height), 1
         ):

@@ -69,7 +69,7 @@ def run(args: Args) -> int:
     from swap.evaluate.curves import by_speed
     from swap.evaluate.figures import drawable, success_figure, write
     from swap.evaluate.success import measure, points
-    from swap.evaluate.trained import load_trained
+    from swap.runs.trained_robot import load_trained
 
     drawable(plot)
     robot = load_trained(args.run)
@@ -142,7 +142,7 @@ def reasons_table(row: dict[str, Any]) -> Report:
 
 
 def picture(args: Args) -> Path | None:
-    from swap.runs.models import find_model
+    from swap.runs.saved_model import find_model
 
     path = find_model(args.run)
     if args.plot is not None or not path.is_dir():

@@ -40,9 +40,9 @@ class Args:
 def run(args: Args) -> int:
     writable(args.json)
     device = chosen(args.device)
+    from swap.device.memory import check_memory
     from swap.evaluate.gait import measure, references
-    from swap.evaluate.trained import load_trained
-    from swap.runs.memory import check_memory
+    from swap.runs.trained_robot import load_trained
 
     robot = load_trained(args.run)
     check_memory(args.robots, device, world_model=robot.has_world_model, option="--robots")

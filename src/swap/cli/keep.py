@@ -33,8 +33,8 @@ class Args:
 
 
 def run(args: Args) -> int:
-    from swap.runs.models import keep, read_model
-    from swap.runs.robots import tell_robot, with_robot
+    from swap.runs.saved_model import keep, read_model
+    from swap.runs.stored_robot import tell_robot, with_robot
 
     figures = {}
     if args.figures is not None:

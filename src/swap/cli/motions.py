@@ -11,7 +11,7 @@ from swap.errors import UserError
 from swap.motions import GAIT_NAMES, Clip, Command, clips, get_gait, replay
 from swap.motions.effort import speed_fraction, torque_fraction
 from swap.motions.library import SLOWEST, fitted
-from swap.motions.pace import scaled
+from swap.motions.timing import scaled
 from swap.robots import Robot, from_user
 from swap.validate import check_numbers
 

@@ -58,7 +58,7 @@ def run(args: Args) -> int:
     import numpy as np
 
     from swap.courses import difficulty_of, make
-    from swap.evaluate.trained import load_trained
+    from swap.runs.trained_robot import load_trained
     from swap.view.play import play, titled
     from swap.view.render import PictureCfg
 

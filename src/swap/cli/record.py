@@ -43,7 +43,7 @@ def run(args: Args) -> int:
     device = chosen(args.device)
     from swap.cli.progress import ProgressLine
     from swap.evaluate.record import PUBLISHED, record_table, search_all
-    from swap.evaluate.trained import load_trained
+    from swap.runs.trained_robot import load_trained
 
     robot = load_trained(args.run)
     with ProgressLine() as told:

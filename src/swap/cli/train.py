@@ -14,22 +14,29 @@ import tyro
 
 from swap.cli.device import chosen
 from swap.cli.main import parse as parse_options
+from swap.device.memory import check_memory
+from swap.distributed import (
+    PeerLostError,
+    ProcessGroup,
+    init_process_group,
+    local_device,
+    torchrun_group,
+)
 from swap.errors import UserError, printable
-from swap.runs import Checkpoint, TrainCfg, from_json, load, seed_everything, to_json, train
+from swap.presets import TrainCfg
+from swap.presets.parkour import ParkourCfg
+from swap.presets.table import get_preset, listed
+from swap.runs import Checkpoint, from_json, load, seed_everything, to_json, train
 from swap.runs.checkpoint import FOLDER, LATEST, numbered
 from swap.runs.config import changes
 from swap.runs.console import clock, short
-from swap.runs.memory import check_memory
 from swap.runs.migrations import as_stored
-from swap.runs.models import SavedModel, read_model
-from swap.runs.parkour import ParkourCfg
-from swap.runs.presets import get_preset, listed
-from swap.runs.reading import is_nonnegative
-from swap.runs.robots import tell_robot, with_robot
-from swap.runs.start import config_from, start_from
+from swap.runs.safe_read import is_nonnegative
+from swap.runs.saved_model import SavedModel, read_model
+from swap.runs.stored_robot import tell_robot, with_robot
+from swap.runs.warm_start import config_from, start_from
 from swap.signals import exit_code
 from swap.streams import resilient_output
-from swap.team import PeerLostError, ProcessGroup, init_process_group, local_device, torchrun_group
 
 N = TypeVar("N", int, float)
 

@@ -11,8 +11,8 @@ import torch
 from torch import Tensor
 
 from swap.env.cfg import CommandCfg
-from swap.env.chance import RandomSource
 from swap.env.frame import wrap
+from swap.env.random_source import RandomSource
 from swap.sim import CONTROL_DT
 from swap.symmetry import signs
 

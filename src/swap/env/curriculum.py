@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from swap.env.cfg import CurriculumCfg
-from swap.env.chance import RandomSource
+from swap.env.random_source import RandomSource
 
 
 class Curriculum:

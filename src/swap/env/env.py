@@ -18,27 +18,27 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor
 
-from swap.capture import GraphedCallable
 from swap.courses import Course
+from swap.device.cuda_graph import GraphedCallable
+from swap.device.threads import one_thread
+from swap.distributed import SINGLE_PROCESS, ProcessGroup
 from swap.env.bank import CourseBank, StartsAndGoals, assign_families, build_bank
 from swap.env.cfg import EngineName, EnvCfg
-from swap.env.chance import RandomSource
 from swap.env.commands import Commands
 from swap.env.curriculum import Curriculum
 from swap.env.frame import Frame, FrameBuilder
 from swap.env.heights import Heights
 from swap.env.metrics import EpisodeMetrics
 from swap.env.observations import Observations
+from swap.env.random_source import RandomSource
 from swap.env.rewards import Rewards
 from swap.env.starts import Starts
 from swap.env.terminations import EndReason, Terminations, Verdict
 from swap.errors import UserError
-from swap.kept import copy_into, join_states, sub_state
 from swap.sensors import CameraCfg, DepthCamera, DepthCameraCfg, HeightCfg
 from swap.sim import BODY_PARTS, CONTROL_DT, FIXED, make_engine
+from swap.state_dict import copy_into, join_states, sub_state
 from swap.symmetry import Layout, Spaces
-from swap.team import SINGLE_PROCESS, ProcessGroup
-from swap.threads import one_thread
 
 if TYPE_CHECKING:
     from swap.env.trials import Trials

@@ -5,10 +5,10 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
+from swap.distributed import SINGLE_PROCESS, ProcessGroup
 from swap.env.frame import Frame
 from swap.env.terminations import EndReason, Verdict
 from swap.sim import CONTROL_DT
-from swap.team import SINGLE_PROCESS, ProcessGroup
 
 
 class EpisodeMetrics:

@@ -10,9 +10,9 @@ import torch
 from torch import Tensor
 
 from swap.env.cfg import ObservationNoiseCfg
-from swap.env.chance import RandomSource
 from swap.env.frame import Frame
 from swap.env.heights import Heights
+from swap.env.random_source import RandomSource
 from swap.robots import Robot
 from swap.sim import Draw
 from swap.symmetry import Layout, Spaces

@@ -4,7 +4,7 @@ import torch
 from torch import Tensor
 
 from swap.env.cfg import StartCfg
-from swap.env.chance import RandomSource
+from swap.env.random_source import RandomSource
 from swap.robots import Robot
 from swap.sim import Start, standing
 from swap.symmetry import ROTATION, VECTOR, Field, Layout, signs

@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from swap.courses import Course
+from swap.distributed import SINGLE_PROCESS, ProcessGroup
 from swap.env.bank import CourseBank
 from swap.env.cfg import EngineName, EnvCfg
 from swap.env.env import ParkourEnv, Step
@@ -20,7 +21,6 @@ from swap.env.terminations import EndReason, Verdict
 from swap.errors import UserError
 from swap.sim import CONTROL_DT
 from swap.sim.randomise import Draw
-from swap.team import SINGLE_PROCESS, ProcessGroup
 
 
 @dataclass(frozen=True)

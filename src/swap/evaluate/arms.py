@@ -9,8 +9,8 @@ from torch import Tensor
 
 from swap.learn import Trainer
 from swap.motions import transitions
-from swap.policy.reader import NormalizedMLP
-from swap.runs import SwapCfg
+from swap.policy.normalized_mlp import NormalizedMLP
+from swap.presets import SwapCfg
 from swap.world_model import WorldModel
 
 N = 4

@@ -21,12 +21,12 @@ from swap.env.frame import TOUCH_N
 from swap.env.terminations import GRAVITY
 from swap.errors import UserError
 from swap.evaluate.footfalls import GaitRecording, footfalls, rate
-from swap.evaluate.trained import TrainedRobot, engine_for
 from swap.motions import Clip, get_gait, scaled
 from swap.motions.effort import torques
 from swap.motions.library import commands, fitted
 from swap.robots import Robot
 from swap.robots.kinematics import leg_points_in_world
+from swap.runs.trained_robot import TrainedRobot, engine_for
 from swap.sim import CONTROL_DT
 
 SETTLE_S = 2.0

@@ -20,13 +20,13 @@ import torch
 from torch import Tensor
 
 from swap.courses import FAMILIES
+from swap.evaluate.layer_check import numerics
 from swap.evaluate.mirror_audit import TOLERANCE
-from swap.evaluate.pairs import Pairs
+from swap.evaluate.mirrored_pairs import Pairs
 from swap.evaluate.scenes import bank_of
-from swap.evaluate.trained import TrainedRobot
-from swap.learn.style import FRAME, GROUP
-from swap.nn.check import numerics
+from swap.learn.style_reward import FRAME, GROUP
 from swap.policy import LATENT, Agent, LatentState
+from swap.runs.trained_robot import TrainedRobot
 from swap.symmetry import VECTOR, Grid, Rep, trivial
 
 STEPS = 100

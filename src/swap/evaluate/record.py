@@ -12,9 +12,9 @@ from typing import Any
 
 from swap.courses import FAMILIES, difficulty_of
 from swap.evaluate.success import Progress, measure
-from swap.evaluate.trained import TrainedRobot
 from swap.evaluate.wilson import wilson
 from swap.robots import Robot
+from swap.runs.trained_robot import TrainedRobot
 
 OBSTACLES = ("box", "gap")
 FRACTIONS = (0.9, 0.5)

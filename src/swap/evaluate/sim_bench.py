@@ -15,13 +15,13 @@ from typing import Any
 import torch
 
 from swap.courses import Course
-from swap.evaluate.rivals import MujocoRenderer, try_renderer
+from swap.device.warp_start import warp_runs_on
+from swap.evaluate.mujoco_renderer import MujocoRenderer, try_renderer
 from swap.evaluate.scenes import acting, bank_of, camera_of, everyone
 from swap.robots import Robot, load
 from swap.sensors import DepthCamera, DepthCameraCfg, HeightCfg, HeightMaps
 from swap.sim import Engine, FaultReport, Ranges, draw, make_engine
 from swap.sim.gpu import GpuEngine
-from swap.sim.wake import warp_runs_on
 
 Job = Callable[[], Any]
 

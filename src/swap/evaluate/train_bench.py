@@ -13,8 +13,8 @@ import torch
 
 from swap.errors import UserError
 from swap.learn import Trainer
-from swap.runs import ParkourCfg
-from swap.runs.presets import get_preset
+from swap.presets import ParkourCfg
+from swap.presets.table import get_preset
 
 TIMED = 10
 """Iterations that are timed part by part."""

@@ -6,13 +6,13 @@ world -> rollout -> gae -> ppo -> replay -> model -> twin -> eyes -> ring -> amp
 
 from swap.learn.amp import AMP, AMPCfg
 from swap.learn.gae import gae
-from swap.learn.mirrored import SymmetryCfg
-from swap.learn.model import ModelCfg, ModelLearner
+from swap.learn.model_learner import ModelCfg, ModelLearner
 from swap.learn.ppo import PPO, PPOCfg
 from swap.learn.replay import ReplayBuffer
 from swap.learn.rollout import Rollout
+from swap.learn.symmetry_baselines import SymmetryCfg
 from swap.learn.trainer import Trainer, TrainerCfg
-from swap.learn.world import VecEnv
+from swap.learn.vec_env import VecEnv
 
 __all__ = [
     "AMP",

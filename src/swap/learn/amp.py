@@ -12,15 +12,15 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from swap.capture import GraphedCallable
+from swap.device.cuda_graph import GraphedCallable
+from swap.distributed import SINGLE_PROCESS, ProcessGroup
 from swap.errors import UserError
 from swap.learn.adam import GuardedAdam
-from swap.learn.ring import RingBuffer
-from swap.learn.tally import MetricAccumulator
-from swap.learn.together import Gradients, PooledNorms, gradient_step
+from swap.learn.gradient_step import Gradients, PooledNorms, gradient_step
+from swap.learn.metrics import MetricAccumulator
+from swap.learn.ring_buffer import RingBuffer
 from swap.policy.discriminator import Discriminator, style_reward
 from swap.symmetry import Rep
-from swap.team import SINGLE_PROCESS, ProcessGroup
 from swap.validate import check_numbers
 
 MEANS = ("loss", "penalty", "expert", "policy", "grad_norm")

@@ -11,14 +11,14 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from swap.distributed import SINGLE_PROCESS, ProcessGroup
 from swap.errors import UserError
 from swap.learn.adam import GuardedAdam
+from swap.learn.gradient_step import Gradients, gradient_step
+from swap.learn.metrics import MetricAccumulator
 from swap.learn.rollout import Batch, Rollout
-from swap.learn.tally import MetricAccumulator
-from swap.learn.together import Gradients, gradient_step
 from swap.nn import Gaussian
 from swap.policy import ActorCritic
-from swap.team import SINGLE_PROCESS, ProcessGroup
 from swap.validate import check_numbers
 
 MEANS = ("policy_loss", "value_loss", "entropy", "kl", "clipped", "grad_norm", "lr")

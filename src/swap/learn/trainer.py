@@ -7,31 +7,31 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from swap.device.threads import one_thread
+from swap.distributed import SINGLE_PROCESS, ProcessGroup
 from swap.errors import UserError
-from swap.kept import copy_into, join_states, sub_state
 from swap.learn.amp import AMP, AMPCfg
-from swap.learn.collect import Collector
-from swap.learn.eyes import LatentTracker
-from swap.learn.mirrored import (
+from swap.learn.collector import Collector
+from swap.learn.gradient_step import PooledNorms
+from swap.learn.latent_tracker import LatentTracker
+from swap.learn.metrics import MetricAccumulator
+from swap.learn.mirrored_inputs import MirroredInputs
+from swap.learn.model_learner import ModelCfg, ModelLearner
+from swap.learn.ppo import PPO, PPOCfg
+from swap.learn.replay import ReplayBuffer
+from swap.learn.rollout import Rollout
+from swap.learn.stopwatch import Stopwatch
+from swap.learn.style_reward import GROUP, StyleReward, frame_of
+from swap.learn.symmetry_baselines import (
     AugmentedAMP,
     AugmentedModelLearner,
     AugmentedPPO,
     PenalisedPPO,
     SymmetryCfg,
 )
-from swap.learn.model import ModelCfg, ModelLearner
-from swap.learn.ppo import PPO, PPOCfg
-from swap.learn.replay import ReplayBuffer
-from swap.learn.rollout import Rollout
-from swap.learn.stopwatch import Stopwatch
-from swap.learn.style import GROUP, StyleReward, frame_of
-from swap.learn.tally import MetricAccumulator
-from swap.learn.together import PooledNorms
-from swap.learn.twin import MirroredInputs
-from swap.learn.world import VecEnv
+from swap.learn.vec_env import VecEnv
 from swap.policy import LATENT, PolicyCfg, build_networks
-from swap.team import SINGLE_PROCESS, ProcessGroup
-from swap.threads import one_thread
+from swap.state_dict import copy_into, join_states, sub_state
 from swap.validate import check_numbers
 
 NETWORKS = ("policy/", "model/", "amp/net/")
@@ -159,7 +159,7 @@ class Trainer:
         """Control steps so far, of all worlds together."""
         return self.iteration * len(self.rollout) * self.processes.size
 
-    # --- several processes ------------------------------------------------------------------------------
+    # --- several processes ----------------------------------------------------------------------
     def _copies(self) -> list[Tensor]:
         """What every process has its own copy of, which must be alike."""
         nets: list[nn.Module] = [self.policy]

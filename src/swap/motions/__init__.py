@@ -7,9 +7,9 @@ from swap.motions.clip import Clip
 from swap.motions.gaits import GAIT_NAMES, GAITS, Gait, get_gait
 from swap.motions.library import clips
 from swap.motions.motion import Motion
-from swap.motions.pace import Command, scaled
+from swap.motions.reference import frame_layout, transitions
 from swap.motions.replay import ReplayResult, replay
-from swap.motions.style import frame_layout, transitions
+from swap.motions.timing import Command, scaled
 
 __all__ = [
     "GAITS",

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from swap.motions.gaits import MIRRORED
-from swap.motions.pace import Command, GaitTiming
+from swap.motions.timing import Command, GaitTiming
 from swap.robots import Robot
 from swap.sim import CONTROL_DT
 from swap.symmetry import ROTATION, VECTOR, Rep, signs

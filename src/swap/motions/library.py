@@ -7,7 +7,7 @@ from swap.motions.clip import Clip
 from swap.motions.effort import within
 from swap.motions.gaits import GAIT_NAMES, MIRRORED, Gait, get_gait
 from swap.motions.motion import Motion
-from swap.motions.pace import Command, scaled
+from swap.motions.timing import Command, scaled
 from swap.robots import Robot
 
 SECONDS = 4.0

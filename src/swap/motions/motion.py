@@ -12,10 +12,10 @@ import numpy as np
 
 from swap.motions.clip import Clip
 from swap.motions.gaits import Gait
-from swap.motions.pace import Command, GaitTiming, timing_of
 from swap.motions.sway import GRAVITY, Sway, pushes, sway_of
+from swap.motions.timing import Command, GaitTiming, timing_of
 from swap.robots import Robot
-from swap.robots.inverse import angles_for_feet
+from swap.robots.inverse_kinematics import angles_for_feet
 from swap.sim import CONTROL_DT
 
 NUDGE_S = 1e-4

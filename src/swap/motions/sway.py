@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from swap.motions.gaits import Gait
-from swap.motions.pace import GaitTiming, scale_of
+from swap.motions.timing import GaitTiming, scale_of
 from swap.robots import Robot
 
 GRAVITY = 9.81

@@ -5,16 +5,16 @@ orbits -> gaussian -> running_norm -> check -> bench
 """
 
 from swap.nn.basis import Basis
+from swap.nn.categorical import Categoricals
 from swap.nn.conv import ConvDecoder, ConvTrunk
 from swap.nn.gaussian import Gaussian, GaussianHead
 from swap.nn.gru import GRUCell
-from swap.nn.joined import Butterfly, StackedLinear
-from swap.nn.latent import Categoricals
 from swap.nn.linear import InvariantHead, Linear
 from swap.nn.mlp import MLP
 from swap.nn.norm import ChannelNorm, RMSNorm
 from swap.nn.orbits import Orbits
 from swap.nn.running_norm import RunningNorm
+from swap.nn.stacked import Butterfly, StackedLinear
 
 __all__ = [
     "MLP",

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from torch.autograd import Function
 
 from swap.errors import UserError
-from swap.nn.parts import Parts
+from swap.nn.views import Parts
 from swap.symmetry import SQRT_HALF, Gather, Parity, Rep
 
 

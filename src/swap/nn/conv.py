@@ -18,7 +18,7 @@ from swap.nn.fused import fits, norm_silu
 from swap.nn.init import activation, gain
 from swap.nn.linear import Linear
 from swap.nn.norm import ChannelNorm
-from swap.nn.parts import Parts, halves, per_view
+from swap.nn.views import Parts, halves, per_view
 from swap.symmetry import Rep, regular
 
 KERNEL, STRIDE, PADDING = 4, 2, 1

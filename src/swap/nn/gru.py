@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 from swap.nn.linear import Linear
 from swap.nn.norm import RMSNorm
-from swap.nn.parts import Parts, butterfly, cat, halves, views_of
+from swap.nn.views import Parts, butterfly, cat, halves, views_of
 from swap.symmetry import Rep, regular
 
 

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from swap.nn.basis import Basis
 from swap.nn.init import row_std
-from swap.nn.parts import Parts
+from swap.nn.views import Parts
 from swap.symmetry import Parity, Rep, trivial
 
 

@@ -9,7 +9,7 @@ from swap.errors import UserError
 from swap.nn.init import activation, gain
 from swap.nn.linear import Linear
 from swap.nn.norm import RMSNorm
-from swap.nn.parts import Parts, butterfly, halves
+from swap.nn.views import Parts, butterfly, halves
 from swap.symmetry import Rep, regular
 
 

@@ -7,7 +7,7 @@ comes first. Here each view is summed by itself and the two sums are added, whic
 import torch
 from torch import Tensor, nn
 
-from swap.nn.parts import Parts, halves, per_view
+from swap.nn.views import Parts, halves, per_view
 
 
 class RMSNorm(nn.Module):

@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor, nn
 
-from swap.nn.parts import Parts
+from swap.nn.views import Parts
 from swap.symmetry import Parity, Rep
 
 

@@ -5,11 +5,11 @@ reader -> actor -> critic -> actor_critic -> discriminator -> two_rate -> networ
 
 from swap.policy.actor import Actor
 from swap.policy.actor_critic import ActorCritic, Inputs, PolicyCfg
+from swap.policy.agent import Agent
 from swap.policy.critic import Critic
 from swap.policy.discriminator import Discriminator, style_reward
-from swap.policy.driver import Agent
+from swap.policy.latent_state import LATENT, LatentState
 from swap.policy.networks import Networks, build_networks
-from swap.policy.two_rate import LATENT, LatentState
 
 __all__ = [
     "LATENT",

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from torch import Tensor, nn
 
 from swap.nn import Gaussian, GaussianHead
-from swap.policy.reader import NormalizedMLP
+from swap.policy.normalized_mlp import NormalizedMLP
 from swap.symmetry import Rep
 
 OUT_GAIN = 0.01

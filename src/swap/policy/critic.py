@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from torch import Tensor, nn
 
-from swap.policy.reader import NormalizedMLP
+from swap.policy.normalized_mlp import NormalizedMLP
 from swap.symmetry import Rep, trivial
 
 OUT_GAIN = 0.1

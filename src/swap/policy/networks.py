@@ -6,7 +6,7 @@ from typing import NamedTuple
 import torch
 
 from swap.policy.actor_critic import ActorCritic, PolicyCfg
-from swap.policy.two_rate import LATENT
+from swap.policy.latent_state import LATENT
 from swap.symmetry import Layout
 from swap.world_model import WorldModel, WorldModelCfg
 

@@ -20,7 +20,7 @@ from swap.errors import UserError
 from swap.files import replace_file, sync_folder
 from swap.learn.trainer import NETWORKS
 from swap.runs.migrations import upgraded
-from swap.runs.reading import DamagedError, check_finite, is_count, read_file
+from swap.runs.safe_read import DamagedError, check_finite, is_count, read_file
 from swap.runs.shards import MANIFEST, read_folder, write_folder
 
 Say = Callable[[str], None]

@@ -12,7 +12,7 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from swap.runs.pace import RunClock
+from swap.runs.run_clock import RunClock
 from swap.streams import resilient, write_stderr
 
 PLAIN_EVERY_S = 10.0

@@ -5,17 +5,16 @@ import re
 import shutil
 from collections import Counter, deque
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 import torch
 from torch import Tensor
 
+from swap.learn.trainable import Trainable
 from swap.learn.trainer import NETWORKS
+from swap.presets.run_cfg import GuardCfg
 from swap.runs.checkpoint import Say
 from swap.runs.shards import write_folder
-from swap.runs.trainee import Trainable
-from swap.validate import check_numbers
 
 FOLDER, PREFIX = "evidence", "guard/"
 CURES = {
@@ -42,26 +41,6 @@ and the count of those that were taken back."""
 NEARLY_ALL, HALF = 0.9, 0.5
 """An iteration is lost if so much of a learner's gradient steps is skipped, or if more than so much
 of the control steps cannot be learned from."""
-
-
-@dataclass(frozen=True)
-class GuardCfg:
-    """How much may go wrong before a run stops."""
-
-    strikes: int = 3
-    """Iterations in a row that are lost: with a metric that is not finite, or nothing learned; then
-    the run stops."""
-    fault_fraction: float = 1e-3
-    """Contained faults (guard/...) per control step, over the window, above which it stops."""
-    window: int = 100
-    """Iterations over which contained faults are counted."""
-    evidence: int = 5
-    """Copies of the state to keep, one for each kind of fault."""
-
-    def __post_init__(self) -> None:
-        check_numbers(
-            self, "guard.", at_least_1=("strikes", "window"), not_negative=("fault_fraction",)
-        )
 
 
 class Guard:

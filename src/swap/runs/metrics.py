@@ -17,7 +17,7 @@ from typing import IO, Any
 from swap.errors import UserError
 from swap.files import plainly, replace_file
 from swap.runs.checkpoint import Say
-from swap.runs.reading import DamagedError, is_count, read_file
+from swap.runs.safe_read import DamagedError, is_count, read_file
 
 FILE, BOARD = "metrics.jsonl", "tensorboard"
 

@@ -13,7 +13,7 @@ from typing import Any
 from torch import Tensor
 
 from swap.runs.config import to_json
-from swap.runs.reading import DamagedError, is_count
+from swap.runs.safe_read import DamagedError, is_count
 
 KEY = "cfg_version"
 

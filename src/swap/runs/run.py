@@ -3,60 +3,28 @@
 import contextlib
 import shutil
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from torch import Tensor
 
+from swap.distributed import SINGLE_PROCESS, ProcessGroup
 from swap.errors import UserError
+from swap.learn.trainable import Trainable
+from swap.presets.run_cfg import RunCfg
 from swap.runs import checkpoint, console
 from swap.runs.checkpoint import Checkpoint, SaveError, Say
-from swap.runs.crew import DistributedTrainable
-from swap.runs.guard import Guard, GuardCfg, has_nan
+from swap.runs.distributed_trainable import DistributedTrainable
+from swap.runs.guard import Guard, has_nan
 from swap.runs.interrupt import Deaf, Interrupt
 from swap.runs.lock import LOCK, locked
 from swap.runs.metrics import BOARD, FILE, Metrics
-from swap.runs.pace import RunClock
-from swap.runs.trainee import Trainable
+from swap.runs.run_clock import RunClock
 from swap.streams import resilient_output
-from swap.team import SINGLE_PROCESS, ProcessGroup
-from swap.validate import check_numbers
 
 RUN = "run"
 """What the run itself keeps in a checkpoint, beside everyone's tensors and numbers."""
-
-
-@dataclass(frozen=True)
-class RunCfg:
-    """How long a run takes and what it leaves behind; without a goal it runs until Ctrl-C."""
-
-    minutes: float | None = None
-    """Wall minutes, compiling and the last save included; with --resume: so many more. None: no
-    limit."""
-    iterations: int | None = None
-    """Iterations; with --resume: so many more."""
-    steps: float | None = None
-    """Control steps of all worlds together; with --resume: so many more."""
-    save_minutes: float = 2.0
-    """Minutes between checkpoints."""
-    keep: int = 3
-    """Checkpoints to keep."""
-    milestone_minutes: float | None = None
-    """Keep one checkpoint for good every so many minutes."""
-    shard_mib: float = 14.0
-    """Largest file of a checkpoint, MiB."""
-    tensorboard: bool = True
-    """Write TensorBoard events beside metrics.jsonl."""
-    guard: GuardCfg = field(default_factory=GuardCfg)
-
-    def __post_init__(self) -> None:
-        spans = ("minutes", "steps", "save_minutes", "milestone_minutes")
-        check_numbers(self, not_negative=spans)
-        if self.keep < 1:
-            raise UserError(f"keep={self.keep} leaves no checkpoint; use 1 or more, 3 is usual")
-        if self.shard_mib <= 0:
-            raise UserError(f"shard_mib={self.shard_mib} holds nothing; use 14")
 
 
 @dataclass(frozen=True)

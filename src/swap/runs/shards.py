@@ -23,7 +23,7 @@ from torch import Tensor
 
 import swap
 from swap.files import sync_folder, write_file
-from swap.runs.reading import DamagedError, is_count, parse_json, parse_tensors, read_file
+from swap.runs.safe_read import DamagedError, is_count, parse_json, parse_tensors, read_file
 
 __all__ = ["DamagedError", "read_folder", "read_manifest", "write_folder"]
 

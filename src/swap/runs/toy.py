@@ -7,9 +7,9 @@ from typing import Any, Literal
 import torch
 from torch import Tensor, nn
 
+from swap.distributed import SINGLE_PROCESS, ProcessGroup
 from swap.errors import UserError
-from swap.runs.presets import TrainCfg
-from swap.team import SINGLE_PROCESS, ProcessGroup
+from swap.presets.table import TrainCfg
 from swap.validate import check_numbers
 
 

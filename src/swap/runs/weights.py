@@ -16,8 +16,8 @@ from torch import Tensor
 
 from swap.errors import UserError
 from swap.files import beside, replace_pair
-from swap.runs.origin import origin
-from swap.runs.reading import DamagedError, is_count, parse_json, parse_tensors, read_file
+from swap.runs.provenance import origin
+from swap.runs.safe_read import DamagedError, is_count, parse_json, parse_tensors, read_file
 from swap.runs.shards import pack, plain, sha256
 
 ENDING = ".safetensors"

@@ -8,7 +8,6 @@ from swap.sensors.camera import DepthCamera, DepthCameraCfg, DepthImages
 from swap.sensors.depth import CameraCfg, DepthRenderer, from_uint8, to_uint8
 from swap.sensors.heights import HeightCfg, HeightMaps, Patch
 from swap.sensors.noise import DepthNoise, DepthNoiseCfg, NoiseSeeds
-from swap.sensors.picture import to_picture
 
 __all__ = [
     "CameraCfg",
@@ -24,6 +23,5 @@ __all__ = [
     "Patch",
     "from_uint8",
     "time_sensors",
-    "to_picture",
     "to_uint8",
 ]

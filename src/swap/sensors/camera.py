@@ -16,12 +16,12 @@ import warp as wp
 from torch import Tensor
 
 from swap.courses.course import SLOTS, Boxes
+from swap.device.warp_launch import WarpViews, expect_shape, launch
 from swap.errors import UserError
-from swap.kept import copy_into, join_states
 from swap.sensors.camera_kernels import draw_camera, recall, remember
 from swap.sensors.depth import CameraCfg, DepthRenderer
-from swap.sensors.launch import WarpViews, expect_shape, launch
 from swap.sensors.noise import DepthNoise, DepthNoiseCfg, NoiseSeeds
+from swap.state_dict import copy_into, join_states
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ import warp as wp
 from torch import Tensor
 
 from swap.courses.course import SLOTS, Boxes
+from swap.device.warp_launch import WarpViews, launch
 from swap.errors import UserError
 from swap.sensors.depth_kernels import (
     ROWS,
@@ -23,7 +24,6 @@ from swap.sensors.depth_kernels import (
     place_legs,
     trace,
 )
-from swap.sensors.launch import WarpViews, launch
 from swap.sensors.rays import BoxFrame
 
 

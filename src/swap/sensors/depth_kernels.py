@@ -9,7 +9,7 @@ units of itself is the z-depth. Each thread owns ROWS pixels of one column.
 
 import warp as wp
 
-from swap.sensors.launch import MODULE_OPTIONS
+from swap.device.warp_launch import MODULE_OPTIONS
 from swap.sensors.rays import (
     BIG,
     BoxFrame,

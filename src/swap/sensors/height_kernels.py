@@ -8,7 +8,7 @@ The level frame sits at the base and turns with its heading; z stays vertical.
 
 import warp as wp
 
-from swap.sensors.launch import MODULE_OPTIONS
+from swap.device.warp_launch import MODULE_OPTIONS
 from swap.sensors.rays import CULL_MARGIN, BoxFrame, box_frame, cube_interval, heading, rotation
 
 wp.set_module_options(MODULE_OPTIONS)

@@ -14,10 +14,10 @@ import warp as wp
 from torch import Tensor
 
 from swap.courses.course import SLOTS, Boxes
+from swap.device.warp_launch import WarpViews, launch
 from swap.errors import UserError
 from swap.sensors.depth import box_views
 from swap.sensors.height_kernels import measure, place
-from swap.sensors.launch import WarpViews, launch
 from swap.sensors.rays import BoxFrame
 from swap.symmetry import Grid, Grids
 

@@ -14,9 +14,9 @@ import torch
 import warp as wp
 from torch import Tensor
 
+from swap.device.warp_launch import WarpViews, launch
 from swap.errors import UserError
 from swap.sensors.depth import CameraCfg
-from swap.sensors.launch import WarpViews, launch
 from swap.sensors.noise_kernels import BLOBS, draw_frame, spoil
 
 

@@ -5,7 +5,7 @@
 
 import warp as wp
 
-from swap.sensors.launch import MODULE_OPTIONS
+from swap.device.warp_launch import MODULE_OPTIONS
 
 wp.set_module_options(MODULE_OPTIONS)
 

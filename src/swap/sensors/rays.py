@@ -10,7 +10,7 @@ negated to the last bit: rounding knows no sign, and a fused multiply-add is one
 
 import warp as wp
 
-from swap.sensors.launch import MODULE_OPTIONS
+from swap.device.warp_launch import MODULE_OPTIONS
 
 wp.set_module_options(MODULE_OPTIONS)
 

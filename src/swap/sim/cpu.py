@@ -15,7 +15,6 @@ from torch import Tensor
 
 from swap.courses.course import SLOTS, Course, stack
 from swap.errors import UserError
-from swap.kept import join_states
 from swap.robots import Robot
 from swap.robots.kinematics import LegPoints
 from swap.robots.mjcf import build_spec, force_groups
@@ -39,6 +38,7 @@ from swap.sim.randomise import (
     nominal,
 )
 from swap.sim.rate import SUBSTEPS
+from swap.state_dict import join_states
 
 FULL = [mujoco.mjtWarning.mjWARN_CONTACTFULL.value, mujoco.mjtWarning.mjWARN_CNSTRFULL.value]
 PER_WORLD = (

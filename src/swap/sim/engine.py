@@ -15,9 +15,9 @@ from torch import Tensor
 
 from swap.courses.course import SLOTS, Boxes, Course
 from swap.errors import UserError, unknown
-from swap.kept import copy_into
 from swap.robots import Robot
 from swap.sim.randomise import Draw
+from swap.state_dict import copy_into
 
 ENGINES = ("cpu", "gpu")
 CONTACTS, CONTACT_ROWS = 48, 200

@@ -13,8 +13,8 @@ import warp as wp
 from torch import Tensor
 
 from swap.courses.course import SLOTS, Boxes, Course, stack
+from swap.device.warp_graph import WarpGraph
 from swap.errors import UserError
-from swap.kept import join_states
 from swap.robots import Robot
 from swap.robots.kinematics import turning
 from swap.robots.mjcf import build_spec, force_groups, group_of_geom
@@ -32,7 +32,6 @@ from swap.sim.engine import (
     restore_engine,
     standing,
 )
-from swap.sim.graph import WarpGraph
 from swap.sim.randomise import (
     BODY_PARTS,
     Draw,
@@ -41,6 +40,7 @@ from swap.sim.randomise import (
     nominal,
 )
 from swap.sim.rate import SUBSTEPS
+from swap.state_dict import join_states
 
 PER_WORLD = (
     *("geom_pos", "geom_quat", "geom_size", "geom_rbound", "geom_aabb"),

@@ -5,8 +5,8 @@ recorder -> demo -> play
 """
 
 from swap.view.camera import ChaseCamera, ChaseCameraCfg, FilmCamera, Side, View
+from swap.view.film import Film
 from swap.view.overlay import annotate
-from swap.view.recorder import Film
 from swap.view.render import PictureCfg, Renderer
 from swap.view.scene import Scene, scene_of
 from swap.view.video import Video, save_picture, strip

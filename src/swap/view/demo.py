@@ -9,7 +9,7 @@ from swap.courses import difficulty_of, make
 from swap.robots import load
 from swap.sensors import CameraCfg, DepthRenderer
 from swap.sim import make_engine, standing
-from swap.view.recorder import Film
+from swap.view.film import Film
 from swap.view.render import PictureCfg
 
 PITCH_RAD = -0.40

@@ -17,7 +17,7 @@ from swap.robots.kinematics import LegPoints
 from swap.robots.mjcf import force_groups
 from swap.sim import CONTROL_DT, State
 from swap.view.camera import View
-from swap.view.recorder import Film
+from swap.view.film import Film
 from swap.view.render import PictureCfg, Renderer
 from swap.view.scene import Scene, scene_of
 from swap.view.video import save_picture

@@ -7,7 +7,7 @@ from PIL import Image, ImageDraw, ImageFont
 from torch import Tensor
 
 from swap.errors import UserError
-from swap.sensors import to_picture
+from swap.view.depth_picture import to_picture
 
 Rect = tuple[int, int, int, int]
 INK, FAINT, PANEL = (255, 255, 255), (205, 212, 220), (18, 24, 32, 165)

@@ -6,7 +6,7 @@ import numpy as np
 from PIL import Image, ImageDraw, ImageFont
 from torch import Tensor
 
-from swap.sensors import to_picture
+from swap.view.depth_picture import to_picture
 
 PAGE, INK, FAINT = (18, 24, 32), (255, 255, 255), (170, 180, 192)
 

@@ -9,15 +9,15 @@ import torch
 from torch import Tensor
 
 from swap.courses import FAMILIES, Course
-from swap.courses.gallery import sized
 from swap.env import EndReason, Trials
 from swap.errors import UserError
 from swap.evaluate.imagination import Imagination
-from swap.evaluate.trained import TrainedRobot, engine_for
+from swap.runs.trained_robot import TrainedRobot, engine_for
 from swap.sim import CONTROL_DT
 from swap.view.camera import ChaseCamera, ChaseCameraCfg
+from swap.view.film import Film
+from swap.view.gallery import sized
 from swap.view.panels import Panel, row
-from swap.view.recorder import Film
 from swap.view.render import PictureCfg
 from swap.view.video import save_picture, stacked, strip
 from swap.world_model import DepthCodec

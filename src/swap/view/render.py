@@ -8,12 +8,12 @@ import numpy as np
 import torch
 import warp as wp
 
-from swap.courses.picture import TINTS
+from swap.device.warp_start import init_warp
 from swap.errors import UserError
 from swap.robots import Robot
 from swap.sensors.rays import BoxFrame
-from swap.sim.wake import init_warp
 from swap.view.camera import View
+from swap.view.course_picture import TINTS
 from swap.view.render_kernels import draw, smooth
 from swap.view.scene import PARTS, Scene, radii
 from swap.view.trace_kernels import CapsuleFrame, Stage, place_boxes, place_capsules

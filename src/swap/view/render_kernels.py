@@ -8,7 +8,7 @@ Colours are linear light until the last step.
 
 import warp as wp
 
-from swap.sensors.launch import MODULE_OPTIONS
+from swap.device.warp_launch import MODULE_OPTIONS
 from swap.view.trace_kernels import NOTHING, Hit, Stage, first_hit, in_shadow, openness
 
 wp.set_module_options(MODULE_OPTIONS)

@@ -10,7 +10,7 @@ rectangle it meets.
 
 import warp as wp
 
-from swap.sensors.launch import MODULE_OPTIONS
+from swap.device.warp_launch import MODULE_OPTIONS
 from swap.sensors.rays import (
     BIG,
     BoxFrame,

@@ -6,7 +6,7 @@ from typing import NamedTuple
 from torch import Tensor, nn
 
 from swap.nn import MLP, ConvDecoder
-from swap.nn.parts import butterfly, cat, views_of
+from swap.nn.views import butterfly, cat, views_of
 from swap.symmetry import Layout, regular
 from swap.world_model.rssm import Latent
 

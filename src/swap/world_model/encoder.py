@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from swap.nn import MLP, ConvTrunk
-from swap.nn.parts import cat, views_of
+from swap.nn.views import cat, views_of
 from swap.symmetry import Rep, regular
 
 PROP_CLIP = 5.0

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from swap.errors import UserError
 from swap.nn import Categoricals
-from swap.nn.parts import halves
+from swap.nn.views import halves
 from swap.symmetry import Field, Layout, regular
 from swap.validate import check_numbers
 from swap.world_model.batch import Sequences

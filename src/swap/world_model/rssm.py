@@ -11,7 +11,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from swap.nn import MLP, Butterfly, Categoricals, GRUCell, Linear, RMSNorm, StackedLinear
-from swap.nn.joined import pointwise, split_views, stack_views
+from swap.nn.stacked import pointwise, split_views, stack_views
 from swap.symmetry import Rep, regular
 
 

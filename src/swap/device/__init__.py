@@ -1,0 +1,1 @@
+"""What computes: torch's threads and CUDA graphs, Warp started, launched, recorded; memory."""

@@ -1,0 +1,71 @@
+"""Warp work in step with torch: one stream for both, and recordings played in one launch."""
+
+import contextlib
+import gc
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import torch
+import warp as wp
+
+from swap.device.warp_start import announce_compilation, init_warp
+
+_streams: dict[tuple[int, int], wp.Stream] = {}
+
+
+def warp_stream(device: torch.device) -> wp.Stream:
+    """Torch's current stream as Warp knows it. Kept: registering one costs more than a launch, and
+    must not happen while it records."""
+    stream = torch.cuda.current_stream(device)
+    key = (stream.device.index, stream.cuda_stream)
+    if key not in _streams:
+        _streams[key] = wp.stream_from_torch(stream)
+    return _streams[key]
+
+
+class WarpGraph:
+    """Runs Warp launches on torch's current stream, and records them into a graph."""
+
+    def __init__(self, device: torch.device) -> None:
+        init_warp()
+        self._torch_device = device
+        self._device = wp.device_from_torch(device)
+        self._graph: Any = None
+
+    @contextlib.contextmanager
+    def scope(self) -> Iterator[Any]:
+        """Warp launches inside go where torch's go, so both see each other's work in order."""
+        with wp.ScopedDevice(self._device):
+            if not self._device.is_cuda:
+                yield None
+                return
+            stream = warp_stream(self._torch_device)
+            with wp.ScopedStream(stream, sync_enter=False):  # torch's order is the order
+                yield stream
+
+    def record(self, work: Callable[[], None]) -> None:
+        """Run the work twice, once to compile its kernels and once to record it. Arrays it uses
+        must live and stay where they are as long as the recording is played."""
+        # A stream of our own: CUDA cannot record on the default one.
+        side = torch.cuda.Stream(self._torch_device) if self._device.is_cuda else None
+        wp.synchronize_device(self._device)
+        with torch.cuda.stream(side), self.scope() as stream:
+            with announce_compilation():
+                work()
+            gc.collect()
+            gc.disable()  # an array collected now would be freed into the recording
+            try:
+                with wp.ScopedCapture(self._device, stream=stream) as capture:
+                    work()
+            finally:
+                gc.enable()
+        self._graph = capture.graph
+        wp.synchronize_device(self._device)
+
+    def play(self) -> None:
+        with self.scope() as stream:
+            wp.capture_launch(self._graph, stream=stream)
+
+    @property
+    def recorded(self) -> bool:
+        return self._graph is not None

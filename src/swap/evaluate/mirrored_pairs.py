@@ -1,0 +1,54 @@
+"""Courses in, worlds in pairs out, each the mirror image of the other: course, robot and luck."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from swap.courses import Course
+from swap.env import EnvCfg, Trials
+from swap.env.random_source import RandomSource
+from swap.robots import Robot
+from swap.sim import Draw, Ranges, mirror
+from swap.sim.randomise import mirror_push
+from swap.symmetry import Rep
+
+
+class MirroredRandomSource(RandomSource):
+    """The second half of the worlds has the mirrored luck of the first."""
+
+    def uniform(self, *shape: int) -> Tensor:
+        half = super().uniform(*shape)[: self.n // 2]
+        return torch.cat([half, half])
+
+    def signed(self, rep: Rep) -> Tensor:
+        half = super().signed(rep)[: self.n // 2]
+        return torch.cat([half, rep(half)])
+
+    def draw(self, ranges: Ranges, robot: Robot) -> Draw:
+        one = {k: v[: self.n // 2] for k, v in vars(super().draw(ranges, robot)).items()}
+        two = vars(mirror(Draw(**one), robot))
+        return Draw(**{name: torch.cat([one[name], two[name]]) for name in one})
+
+    def push(self, ranges: Ranges) -> tuple[Tensor, Tensor]:
+        one = [kick[: self.n // 2] for kick in super().push(ranges)]
+        linear, angular = map(torch.cat, zip(one, mirror_push(*one), strict=True))
+        return linear, angular
+
+
+class Pairs(Trials):
+    """World i is on course i, world P + i on its mirror image."""
+
+    def __init__(
+        self, cfg: EnvCfg, courses: Sequence[Course], *, speed_mps: float, **options: Any
+    ) -> None:
+        both = [*courses, *(course.mirror() for course in courses)]
+        super().__init__(cfg, both, command=(speed_mps, 0.0, 0.0), **options)
+        if self.camera is not None:
+            draws, half = self.camera.draws, len(courses)
+            draws.key[half:] = draws.key[:half]
+            draws.mirrored[half:] = True
+
+    def _make_rng(self, seed: int) -> RandomSource:
+        return MirroredRandomSource(self.n, self.device, seed)

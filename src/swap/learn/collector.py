@@ -1,0 +1,196 @@
+"""A policy and worlds in; a rollout with advantages out, without waiting for the device."""
+
+from collections.abc import Callable, Mapping
+
+import torch
+from torch import Tensor
+
+from swap.device.cuda_graph import GraphedCallable
+from swap.distributed import SINGLE_PROCESS, ProcessGroup
+from swap.learn.gae import gae
+from swap.learn.latent_tracker import LatentTracker
+from swap.learn.metrics import MetricAccumulator
+from swap.learn.mirrored_inputs import MirroredInputs
+from swap.learn.rollout import Rollout
+from swap.learn.style_reward import StyleReward
+from swap.learn.vec_env import VecEnv
+from swap.policy import ActorCritic
+
+FIGURES = ("reward", "value", "std", "explained_variance")
+HUGE = 1e15
+"""As good as infinite: squares of larger numbers do not fit into single precision, and learning
+squares rewards and values."""
+NORMALIZE_EVERY = 4
+"""Normalisers learn from the first of so many steps: the next ones look much like it, and their
+sums in double precision are, on a CPU, a third of what a policy's step costs."""
+
+
+class Collector:
+    """Steps the worlds with noisy actions and writes down what is needed to learn from them."""
+
+    def __init__(
+        self,
+        policy: ActorCritic,
+        env: VecEnv,
+        rollout: Rollout,
+        metrics: MetricAccumulator,
+        noise: Callable[[], Tensor],
+        *,
+        latent_tracker: LatentTracker | None = None,
+        style: StyleReward | None = None,
+        mirrored_inputs: MirroredInputs | None = None,
+        capture: bool,
+        processes: ProcessGroup = SINGLE_PROCESS,
+    ) -> None:
+        """`latent_tracker` holds the latent that the policy reads; `style` adds to the reward;
+        `mirrored_inputs` gives what the rollout stores of the mirrored worlds."""
+        self.policy, self.env, self.rollout = policy, env, rollout
+        self.latent_tracker, self.style, self.mirrored_inputs, self.processes = (
+            latent_tracker,
+            style,
+            mirrored_inputs,
+            processes,
+        )
+        self.means = metrics.means(*(f"rollout/{name}" for name in FIGURES))
+        self.bad_action, self.bad_reward, self.bad_value, self.bad_advantage = (
+            metrics.counts(f"guard/{name}") for name in ("action", "reward", "value", "advantage")
+        )
+        self.draw_noise, device = noise, env.device
+        # Where a recording looks for its input.
+        self.obs = {
+            name: torch.zeros(env.n, env.groups[name].dim, device=device)
+            for name in policy.reads
+            if name in env.groups
+        }
+        # What the policy reads: more than the worlds give, if there is a latent.
+        self._read = self.obs if latent_tracker is None else {**self.obs, **latent_tracker.latents}
+        self.bad_obs = metrics.counts(*(f"guard/obs.{name}" for name in self._read))
+        self.noise = torch.zeros(env.n, policy.action.dim, device=device)
+        self.begun = torch.zeros(env.n, dtype=torch.bool, device=device)
+        """Worlds whose next step is one: the others have ended and are about to be reset."""
+        self.running = False
+        self.update_normalizers = GraphedCallable(self._update_normalizers, device, enabled=capture)
+        self.decide = GraphedCallable(self._decide, device, enabled=capture)
+        self.bootstrap_value = GraphedCallable(self._bootstrap_value, device, enabled=capture)
+
+    @torch.no_grad()
+    def collect(self, gamma: float, lam: float) -> None:
+        roll = self.rollout
+        if not self.running:
+            self.begun.fill_(False)
+            self._look(self.env.reset())
+            self.begun.fill_(True)
+            self.running = True
+        roll.std.copy_(self.policy.actor.head.std_per_orbit)
+        for t in range(roll.steps):
+            self.noise.copy_(self.draw_noise())
+            if t % NORMALIZE_EVERY == 0:
+                self.update_normalizers()
+            inputs, action, mean, log_prob, value, sound = self.decide()
+            for kept, x in zip((*roll.inputs, *roll.mirrored), inputs, strict=True):
+                kept[t].copy_(x)
+            roll.action[t].copy_(action)
+            roll.mean[t].copy_(mean)
+            roll.log_prob[t].copy_(log_prob)
+            roll.value[t].copy_(value)
+            if self.latent_tracker is not None:
+                self.latent_tracker.record(roll.action[t])
+            step = self.env.step(roll.action[t])
+            finite = bounded(step.reward)
+            self.bad_reward.add([(~finite).sum()])
+            torch.logical_and(step.valid & sound, finite, out=roll.valid[t])
+            roll.reward[t].copy_(torch.where(finite, step.reward, 0.0))
+            if self.style is not None:
+                roll.reward[t].add_(self.style.reward(step))
+            roll.terminated[t].copy_(step.terminated)
+            roll.truncated[t].copy_(step.truncated)
+            self._look(step.obs)
+            self.begun.copy_(~(step.terminated | step.truncated))
+        roll.value[roll.steps].copy_(self.bootstrap_value())
+        self._estimate(gamma, lam)
+
+    def _look(self, obs: Mapping[str, Tensor]) -> None:
+        """Worlds that had not `begun` were just reset: this is the first they see."""
+        for name, x in self.obs.items():
+            x.copy_(obs[name])
+        if self.latent_tracker is not None:
+            self.latent_tracker.observe(obs, ~self.begun)
+        if self.style is not None:
+            self.style.remember(obs)
+
+    def _update_normalizers(self) -> None:
+        """What is observed now, for the normalisers to learn from."""
+        with torch.no_grad():
+            obs, sound = self._cleaned(count=False)
+            # An episode's last observation may be that of a world that broke: not learned from.
+            self.policy.update_normalizers(obs, sound & self.begun)
+            if self.mirrored_inputs is not None:
+                self.mirrored_inputs.update_normalizers(obs, sound & self.begun)
+
+    def _decide(self) -> tuple[tuple[Tensor, ...], Tensor, Tensor, Tensor, Tensor, Tensor]:
+        """Observation -> input, action, its mean and density, value, and which rows are sound."""
+        with torch.no_grad():
+            obs, sound = self._cleaned(count=True)
+            mirrored = () if self.mirrored_inputs is None else self.mirrored_inputs(obs)
+            inputs = self.policy.inputs(obs)
+            pi = self.policy.actor(inputs.actor)
+            action = pi.sample(self.noise)
+            self.bad_action.add([(~torch.isfinite(action.sum(-1))).sum()])
+            return (
+                (*inputs, *mirrored),
+                action,
+                pi.mean,
+                pi.log_prob(action),
+                self.policy.critic(inputs.critic),
+                sound,
+            )
+
+    def _bootstrap_value(self) -> Tensor:
+        """The value of what came last."""
+        with torch.no_grad():
+            return self.policy.critic(self.policy.inputs(self._cleaned(count=False)[0]).critic)
+
+    def _cleaned(self, *, count: bool) -> tuple[dict[str, Tensor], Tensor]:
+        """Observations with zeros in every row that is not finite, and which rows are [N]."""
+        # A sum is finite only if all it adds up is.
+        finite = torch.isfinite(torch.stack([x.sum(-1) for x in self._read.values()]))
+        if count:
+            self.bad_obs.add((~finite).sum(-1).unbind())
+        sound = finite.all(0)
+        return {name: torch.where(sound[:, None], x, 0.0) for name, x in self._read.items()}, sound
+
+    def _estimate(self, gamma: float, lam: float) -> None:
+        """Advantages, normalised over valid steps of all processes, and returns."""
+        roll = self.rollout
+        advantage, returns = gae(
+            *(roll.reward, roll.value, roll.terminated, roll.truncated, roll.valid),
+            gamma=gamma,
+            lam=lam,
+        )
+        known, finite = bounded(roll.value[:-1]), bounded(advantage)
+        self.bad_value.add([(~known & roll.valid).sum()])
+        self.bad_advantage.add([(~finite & roll.valid).sum()])
+        roll.valid &= finite
+        mean, std = self._moments(advantage)
+        roll.advantage.copy_(torch.where(roll.valid, (advantage - mean) / (std + 1e-8), 0.0))
+        roll.returns.copy_(torch.where(roll.valid, returns, 0.0))
+        roll.weight.copy_(roll.valid)
+
+        value = roll.value[:-1]
+        error, spread = self._moments(returns - value)[1], self._moments(returns)[1]
+        explained = 1 - (error / spread.clamp(min=1e-8)).square()
+        reward, worth = (self._moments(x)[0] for x in (roll.reward, value))
+        self.means.add([reward, worth, roll.std.mean(), explained], weight=roll.valid.any())
+
+    def _moments(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        """Mean and standard deviation over the valid entries."""
+        valid = self.rollout.valid
+        n, total = self.processes.all_reduce(valid.sum(), torch.where(valid, x, 0.0).sum())
+        mean = total / n.clamp(min=1)
+        (square,) = self.processes.all_reduce(torch.where(valid, x - mean, 0.0).square().sum())
+        return mean, (square / (n - 1).clamp(min=1)).sqrt()
+
+
+def bounded(x: Tensor) -> Tensor:
+    """Where a number is finite, and small enough to be squared."""
+    return x.abs() < HUGE

@@ -1,0 +1,117 @@
+"""One gradient step of a team: what each process finds on its samples in, what all found out.
+
+Each process first finds the gradients and figures of its own samples. These are means over the
+samples that count, so the mean over everybody's samples is the mean over processes, weighted by how
+many samples each of them has. What is not finite anywhere is not finite in the sum, so that the
+guard of every process sees it. In between the processes meet, which is not recorded: a step is two
+recordings with a message between them. Alone, it is one.
+"""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from swap.device.cuda_graph import GraphedCallable
+from swap.distributed import ProcessGroup
+from swap.nn import RunningNorm
+
+
+class Gradients(NamedTuple):
+    """What a gradient step rests on."""
+
+    gradients: tuple[Tensor, ...]
+    figures: dict[str, Tensor]
+    """Scalars: means over the same samples."""
+    weight: Tensor
+    """Any shape; its sum says how many samples these are."""
+
+
+def gradient_step(
+    compute: Callable[[], Gradients],
+    apply: Callable[[Gradients], None],
+    processes: ProcessGroup,
+    device: torch.device,
+    *,
+    capture: bool,
+    before: Callable[[], None] | None = None,
+) -> "GraphedCallable[None] | DistributedStep":
+    """`compute` and `apply` as one call. With several processes, `before` comes first and may wait
+    for the others."""
+    if processes.alone:
+        return GraphedCallable(lambda: apply(compute()), device, enabled=capture)
+    return DistributedStep(compute, apply, processes, device, capture=capture, before=before)
+
+
+class DistributedStep:
+    """Every process finds; then they meet; then all move alike."""
+
+    def __init__(
+        self,
+        compute: Callable[[], Gradients],
+        apply: Callable[[Gradients], None],
+        processes: ProcessGroup,
+        device: torch.device,
+        *,
+        capture: bool,
+        before: Callable[[], None] | None = None,
+    ) -> None:
+        self.compute, self.apply, self.processes, self.before = compute, apply, processes, before
+        self._flat: Tensor | None = None
+        self._put = GraphedCallable(self._compute_gradients, device, enabled=capture)
+        self._take = GraphedCallable(self._apply_gradients, device, enabled=capture)
+        self.enabled = self._put.enabled
+
+    def __call__(self) -> None:
+        if self.before is not None:
+            self.before()
+        self._put()
+        assert self._flat is not None
+        self.processes.all_reduce_(self._flat)
+        self._take()
+
+    def _compute_gradients(self) -> None:
+        found = self.compute()
+        several = [*found.gradients, *found.figures.values()]
+        if self._flat is None:  # made in the first call, which is never the recorded one
+            self._like = [torch.empty_like(x) for x in found.gradients]
+            self._names = tuple(found.figures)
+            self._flat = torch.empty(sum(x.numel() for x in several) + 1, device=several[0].device)
+        with torch.no_grad():
+            weight = found.weight.sum().to(self._flat.dtype)
+            torch.cat([*(x.flatten() for x in several), weight[None]], out=self._flat)
+            self._flat[:-1].mul_(weight)
+
+    def _apply_gradients(self) -> None:
+        assert self._flat is not None
+        weight = self._flat[-1]
+        mean = self._flat[:-1] / weight.clamp(min=1)
+        *parts, figures = mean.split([*(x.numel() for x in self._like), len(self._names)])
+        gradients = tuple(part.view_as(x) for part, x in zip(parts, self._like, strict=True))
+        self.apply(
+            Gradients(gradients, dict(zip(self._names, figures.unbind(), strict=True)), weight)
+        )
+
+
+class PooledNorms:
+    """Running statistics that each process gathers from its own worlds, until they are pooled."""
+
+    def __init__(self, processes: ProcessGroup, *norms: RunningNorm) -> None:
+        self.processes, self.norms = processes, norms
+        self.begin()
+
+    def begin(self) -> None:
+        """What the normalisers hold now is known to all."""
+        if not self.processes.alone:
+            self._common = [norm.sums() for norm in self.norms]
+
+    def pool(self) -> None:
+        """From here on all hold what all have gathered."""
+        if self.processes.alone:
+            return
+        pairs = zip(self.norms, self._common, strict=True)
+        news = self.processes.all_reduce(*(norm.sums() - common for norm, common in pairs))
+        for norm, common, new in zip(self.norms, self._common, news, strict=True):
+            norm.load_sums(common + new)
+        self.begin()

@@ -1,0 +1,138 @@
+"""Sequences from the replay in, a better world model out: eq. 9, by Adam with clipped gradients.
+
+Nothing waits for the device. Gradients are clipped by the size of the weights they change (adaptive
+gradient clipping), and a step that is not finite changes nothing and is counted.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import torch
+from torch import Tensor
+
+from swap.distributed import SINGLE_PROCESS, ProcessGroup
+from swap.errors import UserError
+from swap.learn.adam import GuardedAdam
+from swap.learn.gradient_step import Gradients, gradient_step
+from swap.learn.metrics import MetricAccumulator
+from swap.learn.replay import ReplayBuffer
+from swap.validate import check_numbers
+from swap.world_model import Sequences, WorldModel, WorldModelCfg
+
+CULPRITS = ("loss", "grad_norm")
+SMALLEST = 1e-3
+"""Weights shorter than this are taken as this long: a zero could otherwise never grow."""
+
+
+@dataclass(frozen=True)
+class ModelCfg:
+    """The world model and how it learns."""
+
+    net: WorldModelCfg = field(default_factory=WorldModelCfg)
+    batch: int = 64
+    """Sequences a gradient step."""
+    ticks: int = 32
+    """Ticks of a sequence: 3.2 s. They are followed one after the other, so their number is what a
+    step costs."""
+    updates: int = 10
+    """Gradient steps an iteration."""
+    memory: int = 96
+    """Ticks of each world to choose sequences from."""
+    lr: float = 1e-4
+    """Learning rate after the warm-up."""
+    warm_up: int = 1000
+    """Gradient steps over which the rate grows from zero."""
+    agc: float = 0.3
+    """A gradient longer than this share of its weights is shortened to it."""
+
+    def __post_init__(self) -> None:
+        counts = ("batch", "ticks", "updates", "warm_up")
+        check_numbers(self, "model.", at_least_1=counts, positive=("lr", "agc"))
+        if self.memory <= self.ticks:
+            raise UserError(
+                f"model.memory={self.memory} holds no sequence of {self.ticks} ticks and one "
+                f"before; use {self.ticks + 1} or more"
+            )
+
+
+class ModelLearner:
+    """Updates `model` from `replay`."""
+
+    def __init__(
+        self,
+        cfg: ModelCfg,
+        model: WorldModel,
+        replay: ReplayBuffer,
+        metrics: MetricAccumulator,
+        *,
+        capture: bool,
+        processes: ProcessGroup = SINGLE_PROCESS,
+    ) -> None:
+        self.cfg, self.model, self.replay = cfg, model, replay
+        self.parameters: list[Tensor] = list(model.parameters())
+        device = self.parameters[0].device
+        self.means = metrics.means(*(f"model/{name}" for name in (*model.figures, "grad_norm")))
+        names = "model/updates", "guard/model_skipped", *(f"guard/model_{x}" for x in CULPRITS)
+        self.faults = metrics.counts(*names, shared=True)
+        # Where a recording looks for its input.
+        self.worlds, self.starts = (
+            torch.zeros(cfg.batch, dtype=torch.long, device=device) for _ in range(2)
+        )
+        self.noise = torch.zeros(cfg.batch, cfg.ticks, model.categoricals.dim, device=device)
+        self.lr, self.count = torch.zeros((), device=device), torch.zeros((), device=device)
+        self.step = gradient_step(
+            self._compute_gradients, self._apply_gradients, processes, device, capture=capture
+        )
+        self.adam = GuardedAdam(self.parameters, self.lr, capturable=self.step.enabled)
+
+    def update(self, generator: torch.Generator) -> None:
+        """An iteration's gradient steps, once there are sequences to learn from."""
+        if not self.replay.starts(self.cfg.ticks):
+            return
+        for _ in range(self.cfg.updates):
+            self.draw(generator)
+            self.step()
+
+    def draw(self, generator: torch.Generator) -> None:
+        """Choose the sequences of the next step, and its noise."""
+        device, batch = self.lr.device, self.cfg.batch
+        worlds = torch.randint(self.replay.n, (batch,), generator=generator, device=device)
+        chance = torch.rand(batch, generator=generator, device=device)
+        self.worlds.copy_(worlds)
+        self.starts.copy_(self.replay.pick(chance, self.cfg.ticks))
+        lead = batch, self.cfg.ticks
+        self.noise.copy_(self.model.noise(*lead, like=self.noise, generator=generator))
+
+    def _sequences(self) -> Sequences:
+        return self.replay.take(self.worlds, self.starts, self.cfg.ticks)
+
+    def _compute_gradients(self) -> Gradients:
+        """Where to go from here, by the sequences that were drawn."""
+        batch = self._sequences()
+        loss, figures = self.model.loss(batch, self.noise)
+        return Gradients(torch.autograd.grad(loss, self.parameters), figures, batch.valid)
+
+    def _apply_gradients(self, found: Gradients) -> None:
+        """One gradient step."""
+        gradients, figures, _ = found
+        with torch.no_grad():
+            lengths = torch.stack(torch._foreach_norm(gradients))
+            weights = torch.stack(torch._foreach_norm(self.parameters)).clamp_(min=SMALLEST)
+            allowed = self.cfg.agc * weights
+            shares = torch.where(lengths > allowed, allowed / lengths, 1.0)
+            clipped = torch._foreach_mul(gradients, list(shares.unbind()))
+            fine = torch.isfinite(figures["loss"]), torch.isfinite(lengths).all()
+            sound = fine[0] & fine[1]
+            self.count.add_(1)
+            self.lr.copy_(self.cfg.lr * (self.count / self.cfg.warm_up).clamp(max=1.0))
+        self.adam.descend(clipped, sound)
+        with torch.no_grad():
+            told = [*(figures[name] for name in self.model.figures), lengths.square().sum().sqrt()]
+            self.means.add(told, weight=sound)
+            self.faults.add([torch.ones_like(sound), ~sound, *(~x for x in fine)])
+
+    # --- for a resume ---------------------------------------------------------------------------
+    def state(self) -> Iterator[tuple[str, Tensor]]:
+        """The optimiser's own tensors, by name; to restore, copy into them."""
+        yield "count", self.count
+        yield from self.adam.tensors(self.model.named_parameters())

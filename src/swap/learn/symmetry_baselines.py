@@ -1,0 +1,170 @@
+"""Learners that are told of the mirror instead of obeying it: by a penalty, or by mirrored samples.
+
+For plain networks; equivariant ones have nothing to gain. `loss` (Yu et al. 2018) adds to PPO's
+loss how far the actor is from mirroring,
+
+    w E |μ(F o) - F μ(o)|²,
+
+with gradients through both. `augment` (Mittal et al. 2024) learns from every sample and its mirror
+image: PPO from both, the world model and the discriminator from batches of which half is mirrored.
+"""
+
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+import torch
+from torch import Tensor
+
+from swap.errors import UserError, unknown
+from swap.learn.amp import AMP, AMPCfg
+from swap.learn.mirrored_inputs import DeviceRep
+from swap.learn.model_learner import ModelCfg, ModelLearner
+from swap.learn.ppo import PPO
+from swap.learn.rollout import Batch
+from swap.symmetry import Rep
+from swap.validate import check_numbers
+from swap.world_model import Latent, Sequences, WorldModel
+
+Kind = Literal["none", "loss", "augment"]
+
+
+@dataclass(frozen=True)
+class SymmetryCfg:
+    """How learning is told that left and right are alike, if the networks do not know."""
+
+    kind: Kind = "none"
+    """none; loss: a penalty on what is not symmetric; augment: every sample mirrored as well."""
+    actor: float = 4.0
+    """w, with `loss`: weight of the squared length by which mean actions fail to mirror."""
+    critic: float = 0.0
+    """With `loss`: weight of the squared difference of a state's value and its mirror image's."""
+
+    def __post_init__(self) -> None:
+        if self.kind not in get_args(Kind):
+            raise unknown("symmetry.kind", self.kind, get_args(Kind))
+        check_numbers(self, "symmetry.", not_negative=("actor", "critic"))
+        if self.kind == "loss" and self.actor == self.critic == 0:
+            raise UserError("symmetry.kind=loss without weights does nothing; set symmetry.actor")
+
+
+class MirroredPPO(PPO):
+    """PPO whose rollout also holds what the networks read in the mirror."""
+
+    def __init__(self, *args: Any, **more: Any) -> None:
+        super().__init__(*args, **more)
+        self.reflect = DeviceRep(self.policy.action, self.rows.device)
+
+    def mirrored(self, batch: Batch) -> Batch:
+        """The mirror images of these samples.
+
+        They count as what they are mirror images of. That includes the density of the action: a
+        robot in the mirror drew it from the mirrored policy, whose density of F a at F o is that
+        of a at o.
+        """
+        assert batch.mirrored_actor is not None
+        assert batch.mirrored_critic is not None
+        return batch._replace(
+            actor=batch.mirrored_actor,
+            critic=batch.mirrored_critic,
+            action=self.reflect(batch.action),
+            mean=self.reflect(batch.mean),
+        )
+
+
+class PenalisedPPO(MirroredPPO):
+    """PPO with a penalty on what actor and critic do not mirror."""
+
+    def __init__(self, *args: Any, symmetry: SymmetryCfg, **more: Any) -> None:
+        self.symmetry = symmetry
+        self.told = (*self.told, "asymmetry", *["value_asymmetry"] * (symmetry.critic > 0))
+        super().__init__(*args, **more)
+
+    def _losses(self, batch: Batch) -> dict[str, Tensor]:
+        there = self.mirrored(batch)
+        now, value = self.policy.actor(batch.actor), self.policy.critic(batch.critic)
+        losses = self._compare(batch, now, value)
+        apart = self.policy.actor.mlp(there.actor) - self.reflect(now.mean)
+        losses["asymmetry"] = (batch.mean_weight * apart.square().sum(-1)).sum()
+        if self.symmetry.critic:
+            apart = self.policy.critic(there.critic) - value
+            losses["value_asymmetry"] = (batch.mean_weight * apart.square()).sum()
+        return losses
+
+    def _total(self, losses: dict[str, Tensor]) -> Tensor:
+        total = super()._total(losses) + self.symmetry.actor * losses["asymmetry"]
+        if self.symmetry.critic:
+            total = total + self.symmetry.critic * losses["value_asymmetry"]
+        return total
+
+
+class AugmentedPPO(MirroredPPO):
+    """PPO on every sample and its mirror image; the rate follows the KL of the samples alone."""
+
+    told = (*PPO.told, "mirrored_clipped")
+
+    def _losses(self, batch: Batch) -> dict[str, Tensor]:
+        here, there = super()._losses(batch), super()._losses(self.mirrored(batch))
+        both = {name: (here[name] + there[name]) / 2 for name in ("policy_loss", "value_loss")}
+        return {**here, **both, "mirrored_clipped": there["clipped"]}
+
+
+# What follows mirrors half of a batch. The batch is drawn at random, and so is then the half.
+class AugmentedModelLearner(ModelLearner):
+    """The world model's learner, half of whose sequences are mirrored."""
+
+    def __init__(self, cfg: ModelCfg, model: WorldModel, *args: Any, **more: Any) -> None:
+        _needs_even("model.batch", cfg.batch)
+        super().__init__(cfg, model, *args, **more)
+        layouts = model.prop, model.action, model.body, model.foot
+        self._prop, self._action, self._body, self._foot = (
+            DeviceRep(layout.rep, self.lr.device) for layout in layouts
+        )
+
+    def _sequences(self) -> Sequences:
+        ticks, half = self.cfg.ticks, self.cfg.batch // 2
+        here = self.replay.take(self.worlds[:half], self.starts[:half], ticks)
+        there = self.replay.take(self.worlds[half:], self.starts[half:], ticks, mirrored=True)
+        return _end_to_end(here, self.mirrored(there))
+
+    def mirrored(self, batch: Sequences) -> Sequences:
+        """All but the context, which is the twin's and in the mirror already."""
+        return batch._replace(
+            depth_noisy=batch.depth_noisy.flip(-1),
+            depth_clean=batch.depth_clean.flip(-1),
+            prop=self._prop(batch.prop),
+            actions=self._action(batch.actions),
+            body=self._body(batch.body),
+            foot=self._foot(batch.foot),
+        )
+
+
+class AugmentedAMP(AMP):
+    """The discriminator's learner, half of whose samples are mirrored."""
+
+    def __init__(self, cfg: AMPCfg, expert: Tensor, rep: Rep, *args: Any, **more: Any) -> None:
+        _needs_even("amp.batch", cfg.batch)
+        self.reflect = DeviceRep(rep * 2, expert.device)
+        super().__init__(cfg, expert, rep, *args, **more)
+
+    def _samples(self) -> tuple[Tensor, Tensor]:
+        expert, policy = super()._samples()
+        return self._half_mirrored(expert), self._half_mirrored(policy)
+
+    def _half_mirrored(self, x: Tensor) -> Tensor:
+        here, there = x.chunk(2)
+        return torch.cat((here, self.reflect(there)))
+
+
+def _end_to_end(a: Sequences, b: Sequences) -> Sequences:
+    fields: dict[str, Any] = {
+        name: torch.cat((x, getattr(b, name)))
+        for name, x in a._asdict().items()
+        if name != "context"
+    }
+    context = Latent(*(torch.cat(x) for x in zip(a.context, b.context, strict=True)))
+    return Sequences(**fields, context=context)
+
+
+def _needs_even(name: str, batch: int) -> None:
+    if batch % 2:
+        raise UserError(f"{name}={batch} is odd; augment mirrors half of it, use {batch + 1}")

@@ -1,0 +1,17 @@
+"""What can be trained: configs by name, and the table that finds them."""
+
+from swap.presets.parkour import ParkourCfg
+from swap.presets.run_cfg import GuardCfg, RunCfg
+from swap.presets.swap import SwapCfg
+from swap.presets.table import PRESETS, TrainCfg, get_preset, register
+
+__all__ = [
+    "PRESETS",
+    "GuardCfg",
+    "ParkourCfg",
+    "RunCfg",
+    "SwapCfg",
+    "TrainCfg",
+    "get_preset",
+    "register",
+]

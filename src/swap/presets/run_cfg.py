@@ -1,0 +1,58 @@
+"""How long a run takes, what it leaves behind, and when it stops by itself."""
+
+from dataclasses import dataclass, field
+
+from swap.errors import UserError
+from swap.validate import check_numbers
+
+
+@dataclass(frozen=True)
+class GuardCfg:
+    """How much may go wrong before a run stops."""
+
+    strikes: int = 3
+    """Iterations in a row that are lost: with a metric that is not finite, or nothing learned; then
+    the run stops."""
+    fault_fraction: float = 1e-3
+    """Contained faults (guard/...) per control step, over the window, above which it stops."""
+    window: int = 100
+    """Iterations over which contained faults are counted."""
+    evidence: int = 5
+    """Copies of the state to keep, one for each kind of fault."""
+
+    def __post_init__(self) -> None:
+        check_numbers(
+            self, "guard.", at_least_1=("strikes", "window"), not_negative=("fault_fraction",)
+        )
+
+
+@dataclass(frozen=True)
+class RunCfg:
+    """How long a run takes and what it leaves behind; without a goal it runs until Ctrl-C."""
+
+    minutes: float | None = None
+    """Wall minutes, compiling and the last save included; with --resume: so many more. None: no
+    limit."""
+    iterations: int | None = None
+    """Iterations; with --resume: so many more."""
+    steps: float | None = None
+    """Control steps of all worlds together; with --resume: so many more."""
+    save_minutes: float = 2.0
+    """Minutes between checkpoints."""
+    keep: int = 3
+    """Checkpoints to keep."""
+    milestone_minutes: float | None = None
+    """Keep one checkpoint for good every so many minutes."""
+    shard_mib: float = 14.0
+    """Largest file of a checkpoint, MiB."""
+    tensorboard: bool = True
+    """Write TensorBoard events beside metrics.jsonl."""
+    guard: GuardCfg = field(default_factory=GuardCfg)
+
+    def __post_init__(self) -> None:
+        spans = ("minutes", "steps", "save_minutes", "milestone_minutes")
+        check_numbers(self, not_negative=spans)
+        if self.keep < 1:
+            raise UserError(f"keep={self.keep} leaves no checkpoint; use 1 or more, 3 is usual")
+        if self.shard_mib <= 0:
+            raise UserError(f"shard_mib={self.shard_mib} holds nothing; use 14")

@@ -1,0 +1,65 @@
+"""Presets that learn parkour from a depth camera, in one training stage: SWAP itself, and the arms
+of its ablation, which differ from it in nothing but the constraint."""
+
+from dataclasses import dataclass, field, replace
+
+from swap.distributed import SINGLE_PROCESS, ProcessGroup
+from swap.env import EnvCfg, ParkourEnv
+from swap.learn import AMPCfg, ModelCfg, SymmetryCfg, Trainer, TrainerCfg
+from swap.motions import transitions
+from swap.presets.parkour import LOW_NOISE_POLICY, NEAR_STARTS, PPO, ParkourCfg
+from swap.presets.run_cfg import RunCfg
+from swap.presets.table import register
+
+
+@dataclass(frozen=True)
+class SwapCfg(ParkourCfg):
+    """A policy that reads the latent of a world model, which sees the terrain by its camera."""
+
+    env: EnvCfg = field(default_factory=lambda: EnvCfg(camera=True))
+    model: ModelCfg = field(default_factory=ModelCfg)
+    """The world model and how it learns."""
+    amp: AMPCfg = field(default_factory=AMPCfg)
+    """The reward for style."""
+    symmetry: SymmetryCfg = field(default_factory=SymmetryCfg)
+    """What plain networks are told of the mirror."""
+
+    @property
+    def learning(self) -> TrainerCfg:
+        return replace(super().learning, model=self.model, amp=self.amp, symmetry=self.symmetry)
+
+    def trainer(self, env: ParkourEnv, processes: ProcessGroup = SINGLE_PROCESS) -> Trainer:
+        return Trainer(self.learning, env, transitions(env.robot), processes)
+
+
+CAMERA_POLICY = replace(
+    LOW_NOISE_POLICY,
+    actor_reads=("history", "command", "latent"),
+    critic_reads=("privileged", "latent"),
+)
+SWAP = SwapCfg(
+    run=RunCfg(minutes=25.0),
+    env=EnvCfg(camera=True, start=NEAR_STARTS),
+    policy=CAMERA_POLICY,
+    ppo=PPO,
+    model=ModelCfg(updates=5),  # as many a step as with rollouts twice as long
+    amp=AMPCfg(weight=0.02),  # half of that was 4 % of the reward, and robots shuffled
+)
+NO_EQ_POLICY = replace(SWAP, policy=replace(CAMERA_POLICY, equivariant=False))
+NO_EQ = replace(
+    NO_EQ_POLICY,
+    model=replace(SWAP.model, net=replace(SWAP.model.net, equivariant=False)),
+    amp=replace(SWAP.amp, equivariant=False),
+)
+"""Nothing knows of the mirror: in essence WMP."""
+
+ARMS = {
+    "swap": SWAP,
+    "swap-no-eq-policy": NO_EQ_POLICY,
+    "swap-no-eq": NO_EQ,
+    "symloss": replace(NO_EQ, symmetry=SymmetryCfg("loss")),
+    "augment": replace(NO_EQ, symmetry=SymmetryCfg("augment")),
+}
+"""The paper's four, and the one it leaves out."""
+for _name, _cfg in ARMS.items():
+    register(_name, _cfg)

@@ -1,0 +1,111 @@
+"""A run of several processes: process 0 leads it, and the others do as they are told.
+
+The leader runs the loop, decides and writes; before each thing that needs everyone it says so. In
+a checkpoint the tensors of the leader stand under their own names, as if it were alone. Those of
+process 2 are added as `process/2/NAME`, but only where they differ: worlds and chance, not weights.
+"""
+
+from collections.abc import Mapping
+from enum import IntEnum
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from swap.distributed import SINGLE_PROCESS, ProcessGroup
+from swap.errors import UserError
+from swap.learn.trainable import Trainable
+from swap.runs.seeding import restore_rng, rng_tensors
+from swap.state_dict import sub_state
+
+RNG, OTHERS_NUMBERS, OTHERS = "run/rng/", "crew", "process/"
+"""Names in a checkpoint: of chance, of the number of processes, of what is theirs alone."""
+Tensors = dict[str, Tensor]
+Numbers = dict[str, Any]
+
+
+class Order(IntEnum):
+    """What the leader tells the others."""
+
+    END = 0
+    ITERATE = 1
+    SAVE = 2
+    PLAN = 3
+
+
+class DistributedTrainable:
+    """A trainable that all processes iterate and put away together."""
+
+    def __init__(self, trainable: Trainable, processes: ProcessGroup = SINGLE_PROCESS) -> None:
+        self.trainable, self.processes = trainable, processes
+
+    # --- the leader -----------------------------------------------------------------------------
+    def iterate(self) -> Mapping[str, float]:
+        self.processes.broadcast(Order.ITERATE)
+        return self.trainable.iterate()
+
+    def plan(self, steps: float) -> None:
+        """The run will have so many control steps in all."""
+        self.processes.broadcast(Order.PLAN)
+        self.trainable.plan(self.processes.broadcast(round(steps)))
+
+    def gather_state(self) -> tuple[Tensors, Numbers]:
+        """All that has to be kept, of everyone."""
+        self.processes.broadcast(Order.SAVE)
+        (tensors, numbers), *others = self.processes.gather(self._own())
+        if self.processes.alone:
+            return tensors, numbers
+        out = dict(tensors)
+        for rank, (theirs, _) in enumerate(others, 1):
+            fresh = {k: x for k, x in theirs.items() if not _same(x, tensors.get(k))}
+            out |= {f"{OTHERS}{rank}/{k}": x for k, x in fresh.items()}
+        return out, {**numbers, OTHERS_NUMBERS: [theirs for _, theirs in others]}
+
+    def finish(self, sig: int = 0) -> None:
+        """The end; `sig` is the signal that brought it, or 0."""
+        self.processes.broadcast(Order.END)
+        self.processes.broadcast(sig)
+
+    # --- the others -----------------------------------------------------------------------------
+    def follow_leader(self) -> int:
+        """Until the leader ends it; gives the signal that made it, or 0."""
+        while (order := self.processes.broadcast()) != Order.END:
+            if order == Order.ITERATE:
+                self.trainable.iterate()
+            elif order == Order.PLAN:
+                self.trainable.plan(self.processes.broadcast())
+            else:
+                self.processes.gather(self._own())
+        return self.processes.broadcast()
+
+    # --- all ------------------------------------------------------------------------------------
+    def _own(self) -> tuple[Tensors, Numbers]:
+        tensors = {**self.trainable.tensors(), **{RNG + k: x for k, x in rng_tensors().items()}}
+        if not self.processes.alone:
+            tensors = {name: x.cpu() for name, x in tensors.items()}
+        return tensors, self.trainable.numbers()
+
+    def check(self, numbers: Numbers) -> None:
+        """Worlds are not shared out anew: as many processes as there were have to go on."""
+        size = 1 + len(numbers.get(OTHERS_NUMBERS, ()))
+        if size != self.processes.size:
+            start = f"torchrun --nproc-per-node {size} -m swap" if size > 1 else "swap"
+            raise UserError(
+                f"that run has {size} processes, now there are {self.processes.size}; "
+                f"go on with: {start} train --resume ..."
+            )
+
+    def restore(self, tensors: Tensors, numbers: Numbers) -> None:
+        """This process as it was, out of what `gather_state` gave."""
+        mine = {k: x for k, x in tensors.items() if not k.startswith(OTHERS)}
+        if rank := self.processes.rank:
+            mine |= sub_state(f"{OTHERS}{rank}/", tensors)
+            numbers = numbers[OTHERS_NUMBERS][rank - 1]
+        chance = sub_state(RNG, mine)
+        own = {k: x for k, x in mine.items() if not k.startswith(RNG)}
+        self.trainable.restore(own, {k: x for k, x in numbers.items() if k != OTHERS_NUMBERS})
+        restore_rng(chance)
+
+
+def _same(x: Tensor, y: Tensor | None) -> bool:
+    return y is not None and x.dtype == y.dtype and torch.equal(x, y)

@@ -1,0 +1,105 @@
+"""A run's folder or a kept file in, its networks out, ready to act in any environment."""
+
+from pathlib import Path
+
+import torch
+
+from swap.env import ParkourEnv
+from swap.env.cfg import EngineName
+from swap.errors import UserError, printable
+from swap.learn.amp import build_discriminator
+from swap.learn.style_reward import GROUP, frame_of
+from swap.learn.trainer import NETWORKS
+from swap.policy import Agent, Discriminator, Networks, build_networks
+from swap.presets.table import get_preset
+from swap.runs import to_json
+from swap.runs.saved_model import SavedModel, model_of, read_model
+from swap.runs.stored_robot import with_robot
+from swap.state_dict import sub_state
+
+POLICY, MODEL, STYLE = NETWORKS
+"""How the names of tensors begin in a checkpoint: of the policy, world model, discriminator."""
+
+
+class TrainedRobot(SavedModel):
+    """A saved model whose networks can be made and filled."""
+
+    @property
+    def has_world_model(self) -> bool:
+        """It has a world model, which sees by a camera."""
+        return self.cfg.learning.model is not None
+
+    def networks_for(self, env: ParkourEnv, device: str | torch.device | None = None) -> Networks:
+        """Policy and world model for the layouts of `env`, on its device if no other is named."""
+        cfg = self.cfg.learning
+        net = None if cfg.model is None else cfg.model.net
+        try:
+            made = build_networks(cfg.policy, net, env.groups, env.spaces.action, cfg.seed)
+        except (RuntimeError, MemoryError) as error:  # more memory than there is
+            raise UserError(
+                f"the networks of this config cannot be built: {printable(error, 120)}"
+            ) from error
+        for part, prefix in zip(made, (POLICY, MODEL), strict=True):
+            if part is not None:
+                self._fill(part, prefix).to(device or env.device)
+            elif sub_state(prefix, self.tensors):
+                raise misfit(prefix, "is among the weights, and not in the config")
+        return made
+
+    def agent_for(self, env: ParkourEnv, *, blind: bool = False) -> Agent:
+        """Drives all worlds of `env`."""
+        return Agent(self.networks_for(env), env.n, env.device, blind=blind)
+
+    def discriminator_for(
+        self, env: ParkourEnv, device: str | torch.device | None = None
+    ) -> Discriminator | None:
+        """The discriminator; None if there was none, or if it was not kept."""
+        cfg = self.cfg.learning
+        if cfg.amp is None or (self.tensors and not sub_state(STYLE, self.tensors)):
+            return None
+        net = build_discriminator(cfg.amp, frame_of(env.groups[GROUP]).rep, cfg.seed)
+        self._fill(net, STYLE).to(device or env.device)
+        return net
+
+    def _fill(self, part: torch.nn.Module, prefix: str) -> torch.nn.Module:
+        if self.tensors:
+            live, saved = part.state_dict(), sub_state(prefix, self.tensors)
+            for name in sorted(live.keys() | saved.keys()):
+                check_pair(prefix + name, live.get(name), saved.get(name))
+            part.load_state_dict(saved)
+        return part.eval().requires_grad_(False)
+
+
+def check_pair(name: str, live: torch.Tensor | None, saved: torch.Tensor | None) -> None:
+    """One line for a tensor that is not what the config asks for."""
+    if live is None:
+        raise misfit(name, "is among the weights, and not in the config")
+    if saved is None:
+        raise misfit(name, "is not among the weights")
+    if (live.shape, live.dtype) != (saved.shape, saved.dtype):
+        are = [f"{list(x.shape)} of {x.dtype}".replace("torch.", "") for x in (saved, live)]
+        raise misfit(name, f"is {are[0]} in the weights, {are[1]} in the config")
+
+
+def misfit(name: str, how: str) -> UserError:
+    return UserError(f"the weights do not fit their config: '{name}' {how}; fetch the model again")
+
+
+def load_trained(path: Path) -> TrainedRobot:
+    """From the folder of a run, its newest sound checkpoint; from a kept file; or by its name."""
+    return _able(read_model(path))
+
+
+def untrained(preset: str) -> TrainedRobot:
+    """The preset as it begins."""
+    return _able(
+        model_of(Path(preset), {"preset": preset, "cfg": to_json(get_preset(preset))}, 0, {})
+    )
+
+
+def _able(model: SavedModel) -> TrainedRobot:
+    return TrainedRobot(model.name, model.iteration, with_robot(model.cfg), model.tensors)
+
+
+def engine_for(device: str) -> EngineName:
+    return "gpu" if torch.device(device).type == "cuda" else "cpu"

@@ -1,0 +1,127 @@
+"""A kept robot in, a new run that begins with what it has learned out.
+
+Networks, and optimisers and curriculum where they were kept, are taken over. Worlds, replay,
+chance, the count of iterations and the clock begin anew.
+"""
+
+from dataclasses import replace
+
+import torch
+from torch import Tensor
+
+from swap.env import ParkourEnv
+from swap.env.frontiers import converted, spread
+from swap.errors import UserError
+from swap.learn import PPOCfg, Trainer
+from swap.learn.trainable import Trainable
+from swap.learn.trainer import NETWORKS, OPTIMISERS
+from swap.policy import PolicyCfg
+from swap.presets.parkour import ParkourCfg
+from swap.presets.table import TrainCfg, get_preset
+from swap.runs.saved_model import SavedModel, Tensors
+
+STD, RATE, STYLE = "policy/actor.head.raw_std", "ppo/lr", "amp/net/"
+"""Names in a checkpoint: of the std of actions, of PPO's learning rate, of the discriminator."""
+EDGE = 1e-3
+"""How near to its bounds a std may be that had others before: at a bound it could not move."""
+
+
+def config_from(model: SavedModel, preset: str | None) -> tuple[str, TrainCfg]:
+    """The preset's name and config to begin with: those that are named, or the model's own. How
+    long a run takes and what it leaves behind is always the preset's, the robot the model's."""
+    if preset is not None:
+        cfg, own = get_preset(preset), model.cfg.env
+        if isinstance(cfg, ParkourCfg):
+            env = replace(cfg.env, robot=own.robot, robot_data=own.robot_data)
+            cfg = replace(cfg, env=env)
+        return preset, cfg
+    return model.name, replace(model.cfg, run=get_preset(model.name).run)
+
+
+def start_from(model: SavedModel, trainable: Trainable, cfg: TrainCfg) -> list[str]:
+    """Fill what `cfg` has built, before its first iteration; gives what begins anew, in words."""
+    if not isinstance(trainable, Trainer) or not isinstance(cfg, ParkourCfg):
+        raise UserError("this preset trains no robot; --from needs one that does, e.g. tiny")
+    live = trainable.learned()
+    check_fit({name: x for name, x in live.items() if name.startswith(NETWORKS)}, model)
+    tensors = dict(model.tensors)
+    if STD in tensors:
+        tensors[STD] = same_std(tensors[STD], model.cfg.policy, cfg.policy)
+    if RATE in tensors:
+        tensors[RATE] = same_rate(tensors[RATE], model.cfg.ppo, cfg.ppo)
+    elif cfg.ppo.desired_kl is not None:
+        # An optimiser that knows nothing yet takes steps of full length in all directions: at the
+        # usual first rate the KL of the first update was 39. From below the rate soon adapts.
+        tensors[RATE] = torch.tensor(cfg.ppo.lr_range[0])
+    trainable.begin_with(tensors)
+    assert isinstance(trainable.env, ParkourEnv)
+    missing = deal(model, trainable.env)
+    anew = []
+    if has(STYLE, live) and not has(STYLE, tensors):
+        anew.append("discriminator")
+    if any(has(prefix, live) and not has(prefix, model.tensors) for prefix in OPTIMISERS):
+        anew.append("optimisers")
+    if missing:
+        anew.append("curriculum" if not model.curriculum else f"curriculum of {', '.join(missing)}")
+    return anew
+
+
+def has(prefix: str, tensors: Tensors) -> bool:
+    return any(name.startswith(prefix) for name in tensors)
+
+
+def check_fit(networks: Tensors, model: SavedModel) -> None:
+    """One line for the first tensor that does not fit. A discriminator may be missing."""
+    kept = {name: x for name, x in model.tensors.items() if name.startswith(NETWORKS)}
+    for name, x in networks.items():
+        if name.startswith(STYLE) and not has(STYLE, kept):
+            continue
+        if name not in kept:
+            raise misfit(name, f"is {list(x.shape)} here, and not in the model")
+        if kept[name].shape != x.shape:
+            raise misfit(name, f"is {list(x.shape)} here, {list(kept[name].shape)} in the model")
+        if kept[name].dtype != x.dtype:
+            raise misfit(name, f"is {x.dtype} here, {kept[name].dtype} in the model")
+    for name, x in kept.items():
+        unused = name.startswith(STYLE) and not has(STYLE, networks)
+        if name not in networks and not unused:
+            raise misfit(name, f"is {list(x.shape)} in the model, and not here")
+
+
+def misfit(name: str, how: str) -> UserError:
+    return UserError(
+        f"the model does not fit: '{name}' {how}; leave --preset and options of networks away"
+    )
+
+
+def same_std(raw: Tensor, old: PolicyCfg, new: PolicyCfg) -> Tensor:
+    """The std of actions stays what it was, also where its bounds have changed, unless another
+    `init_std` was asked for: a calm robot finds little that is new."""
+    if (old.min_std, old.max_std, old.init_std) == (new.min_std, new.max_std, new.init_std):
+        return raw
+    std = old.min_std + (old.max_std - old.min_std) * torch.sigmoid(raw.double())
+    if old.init_std != new.init_std:
+        std = torch.full_like(std, new.init_std)
+    share = (std - new.min_std) / (new.max_std - new.min_std)
+    return share.clamp(EDGE, 1 - EDGE).logit().to(raw.dtype)
+
+
+def same_rate(rate: Tensor, old: PPOCfg, new: PPOCfg) -> Tensor:
+    """The adapted rate goes on within its bounds, unless another one was asked for."""
+    return rate.clamp(*new.lr_range) if old.lr == new.lr else torch.full_like(rate, new.lr)
+
+
+def deal(model: SavedModel, env: ParkourEnv) -> list[str]:
+    """Every family's worlds get the frontiers that were kept of it; gives the families without."""
+    kept, frontier = model.curriculum, env.curriculum.frontier.cpu()
+    family = env.family.cpu()
+    missing = []
+    for k, name in enumerate(env.families):
+        mine = family == k
+        if name in kept:
+            reached = converted(kept[name], name, model.cfg.env, env.cfg)
+            frontier[mine] = spread(reached, int(mine.sum()))
+        elif mine.any():
+            missing.append(name)
+    env.curriculum.begin(frontier)
+    return missing

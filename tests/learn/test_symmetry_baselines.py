@@ -1,0 +1,315 @@
+"""A penalty that knows what is symmetric, mirrored samples that count like others, and the twin."""
+
+from dataclasses import replace
+
+import pytest
+import torch
+from torch.distributions import Normal
+
+import toy_model
+from swap.errors import UserError
+from swap.learn import AMPCfg, ModelCfg, ReplayBuffer, SymmetryCfg, Trainer
+from swap.learn.latent_tracker import READS, LatentTracker
+from swap.learn.metrics import MetricAccumulator
+from swap.learn.mirrored_inputs import MIRRORED_LATENT, MirroredInputs
+from swap.learn.symmetry_baselines import AugmentedAMP, AugmentedModelLearner
+from swap.policy import ActorCritic, LatentState, PolicyCfg
+from swap.symmetry import Spaces
+from toy_model import SPACES
+from toy_world import ACTION, SENSES, STATE, Toy, small
+
+OBS = STATE.rep + SENSES.rep
+LOSS = SymmetryCfg("loss", actor=1.0, critic=1.0)
+N = 5
+
+
+def trainer_of(symmetry, *, equivariant=False, bold=False, **ppo):
+    """`bold`: an actor that does something from the start, and nothing symmetric."""
+    trainer = Trainer(replace(small(equivariant=equivariant, **ppo), symmetry=symmetry), Toy(32))
+    if bold:
+        with torch.no_grad():
+            for p in trainer.policy.actor.mlp.net.out.parameters():
+                p.mul_(50)
+    return trainer
+
+
+def raw(symmetry, **more):
+    """A trainer with a rollout, whose normalisers leave everything as it is, and all its rows."""
+    trainer = trainer_of(symmetry, bold=True, **more)
+    trainer.policy.observe = lambda *_: None
+    trainer.collector.collect(0.99, 0.95)
+    roll = trainer.rollout
+    assert not roll.valid.all()
+    with torch.no_grad():  # the policy is no longer the one that acted
+        for p in trainer.ppo.parameters:
+            p.add_(0.03 * torch.randn(p.shape, generator=torch.Generator().manual_seed(0)))
+    return trainer, roll.take(torch.arange(len(roll)))
+
+
+def asymmetry(policy, obs):
+    """Squared length of what the mean action lacks to be mirrored, and of the value's."""
+    there, here = (policy.actor.mlp(x) for x in (OBS(obs), obs))
+    values = policy.critic(OBS(obs)) - policy.critic(obs)
+    return (there - ACTION.rep(here)).square().sum(-1), values.square()
+
+
+# --- the penalty ----------------------------------------------------------------------------------
+def test_an_equivariant_network_has_no_penalty_at_all():
+    trainer = trainer_of(LOSS, equivariant=True, bold=True)
+    for _ in range(2):
+        figures = trainer.iterate()
+        assert figures["ppo/asymmetry"] == figures["ppo/value_asymmetry"] == 0.0
+    assert figures["ppo/entropy"] != 0
+
+
+def test_the_penalty_is_that_of_the_book_over_valid_samples():
+    trainer, batch = raw(LOSS)
+    assert torch.equal(batch.mirrored_actor, OBS(batch.actor))
+    assert torch.equal(batch.mirrored_critic, OBS(batch.critic))
+    losses = trainer.ppo._losses(batch)
+    valid = trainer.rollout.valid.flatten()
+    actor, critic = (x[valid].mean() for x in asymmetry(trainer.policy, batch.actor))
+    torch.testing.assert_close(losses["asymmetry"], actor)
+    torch.testing.assert_close(losses["value_asymmetry"], critic)
+    assert min(actor, critic) > 1e-3
+    plain = trainer_of(SymmetryCfg()).ppo
+    more = trainer.ppo._total(losses) - plain._total(losses)
+    torch.testing.assert_close(more, actor + critic)
+
+
+def test_the_penalty_falls_and_both_ways_lead_to_a_symmetric_policy_that_learns():
+    def trained(symmetry):
+        trainer = trainer_of(symmetry, bold=True)
+        figures = [trainer.iterate() for _ in range(12)]
+        assert figures[-1]["return"] > 2 * figures[0]["return"]
+        obs = trainer.env._observe()
+        mirrored = {name: trainer.env.groups[name].rep(x) for name, x in obs.items()}
+        apart = trainer.policy.mean(mirrored) - ACTION.rep(trainer.policy.mean(obs))
+        return figures, float(apart.square().sum(-1).mean().detach())
+
+    plain, untold = trained(SymmetryCfg())
+    penalised, told = trained(SymmetryCfg("loss"))
+    _, shown = trained(SymmetryCfg("augment"))
+    seen = [row["ppo/asymmetry"] for row in penalised]
+    assert seen[-1] < 0.1 * seen[0]
+    assert told < 0.1 * untold
+    assert shown < 0.5 * untold
+    assert "ppo/value_asymmetry" not in penalised[0]  # the critic is free by default
+    assert "ppo/asymmetry" not in plain[0]
+
+
+# --- mirrored samples -----------------------------------------------------------------------------
+def surrogate(policy, obs, action, batch, cfg):
+    """PPO's loss of all samples, from torch.distributions; densities of the past as they were."""
+    pi, valid = policy.actor(obs), batch.weight > 0
+    now = Normal(pi.mean, pi.std.expand_as(pi.mean))
+    ratio = (now.log_prob(action).sum(-1) - batch.log_prob).exp()
+    near = ratio.clamp(1 - cfg.clip, 1 + cfg.clip)
+    gain = torch.min(ratio * batch.advantage, near * batch.advantage)
+    value = policy.critic(obs)
+    slow = batch.value + (value - batch.value).clamp(-cfg.clip, cfg.clip)
+    error = torch.max((value - batch.returns) ** 2, (slow - batch.returns) ** 2)
+    bonus = cfg.entropy_coef * now.entropy().sum(-1)
+    return (error - gain - bonus)[valid].mean()
+
+
+def test_the_gradient_is_the_mean_of_those_of_the_batch_and_of_its_mirror_image():
+    trainer, batch = raw(SymmetryCfg("augment"))
+    ppo, policy = trainer.ppo, trainer.policy
+
+    def gradient(loss):
+        return torch.autograd.grad(loss, ppo.parameters)
+
+    ours = gradient(ppo._total(ppo._losses(batch)))
+    here = gradient(surrogate(policy, batch.actor, batch.action, batch, ppo.cfg))
+    there = gradient(surrogate(policy, OBS(batch.actor), ACTION.rep(batch.action), batch, ppo.cfg))
+    for own, a, b in zip(ours, here, there, strict=True):
+        torch.testing.assert_close(own, (a + b) / 2, atol=1e-5, rtol=1e-4)
+        assert not torch.allclose(a, b, atol=1e-3)
+
+
+def test_the_rate_follows_the_samples_that_were_drawn():
+    trainer, batch = raw(SymmetryCfg("augment"))
+    losses = trainer.ppo._losses(batch)
+    alone = trainer_of(SymmetryCfg()).ppo
+    alone.policy, alone.rollout = trainer.policy, trainer.rollout
+    for name in ("kl", "entropy", "clipped"):
+        assert torch.equal(losses[name], alone._losses(batch)[name]), name
+    assert losses["mirrored_clipped"] > losses["clipped"]  # a bold actor is far from symmetric
+
+
+@pytest.mark.parametrize(("kind", "symmetric"), [("augment", True), ("loss", False)])
+def test_normalisers_learn_from_mirrored_samples_if_those_are_samples(kind, symmetric):
+    trainer = trainer_of(SymmetryCfg(kind), bold=True)
+    trainer.iterate()
+    norm = trainer.policy.actor.mlp.norm
+    assert torch.allclose(norm.mean, OBS(norm.mean), atol=1e-5) == symmetric
+
+
+def test_half_of_the_discriminators_samples_are_mirrored():
+    frame = Spaces().layout("joint_pos", "lin_vel", "ang_vel", "joint_vel").rep
+    expert, device = torch.randn(50, 2, frame.dim), torch.device("cpu")
+    cfg = AMPCfg(batch=6, replay=64, hidden=(16,))
+    amp = AugmentedAMP(cfg, expert, frame, N, 8, MetricAccumulator(device), capture=False)
+    amp.store(torch.randn(N, 2, frame.dim), torch.ones(N, dtype=torch.bool))
+    amp.theirs.copy_(torch.arange(6) + 7)
+    amp.ours.copy_(torch.arange(6) % N)
+    for got, rows in zip(amp._samples(), (expert[7:13], amp.ring.rows[amp.ours]), strict=True):
+        rows = rows.view(6, 2, frame.dim)
+        assert torch.equal(got[:3], rows[:3].flatten(1))
+        assert torch.equal(got[3:], frame(rows[3:]).flatten(1))
+
+
+def test_half_of_the_world_models_sequences_are_mirrored_and_begin_as_the_twin_did():
+    model, ticks = toy_model.build(equivariant=False), 3
+    replay = ReplayBuffer(model, N, 8, torch.device("cpu"), mirrored=True)
+    g = torch.Generator().manual_seed(3)
+    batch, _ = toy_model.sequences(model, N, 8)
+    latents = [[toy_model.latent(model, N, g) for _ in range(2)] for _ in range(8)]
+    for t, pair in enumerate(latents):
+        replay.store({x: y[:, t] for x, y in batch._asdict().items() if x != "context"}, *pair)
+        replay.stored()
+    cfg = ModelCfg(net=model.cfg, batch=4, ticks=ticks, memory=8)
+    metrics = MetricAccumulator(torch.device("cpu"))
+    learner = AugmentedModelLearner(cfg, model, replay, metrics, capture=False)
+    learner.worlds.copy_(torch.tensor([0, 3, 2, 4]))
+    learner.starts.copy_(torch.tensor([1, 3, 2, 1]))
+    got = learner._sequences()
+    plain = replay.take(learner.worlds, learner.starts, ticks)
+    mirrored = toy_model.mirrored(model, plain)
+    for name, x in got._asdict().items():
+        if name != "context":
+            assert torch.equal(x[:2], getattr(plain, name)[:2]), name
+            assert torch.equal(x[2:], getattr(mirrored, name)[2:]), name
+    for i, (world, start) in enumerate(zip(learner.worlds, learner.starts, strict=True)):
+        before = latents[start - 1][i >= 2]  # the twin's for the mirrored half
+        assert torch.equal(got.context.h[i], before.h[world].half().float())
+        assert torch.equal(got.context.z[i], before.z[world])
+    learner.noise.normal_(generator=g)
+    learner.step()
+    assert torch.isfinite(torch.tensor(list(metrics.read().values()))).all()
+
+
+# --- the twin -------------------------------------------------------------------------------------
+def test_the_twin_is_a_latent_that_lives_in_the_mirror_bit_for_bit():
+    model = toy_model.build(equivariant=False)
+    g, noises = torch.Generator().manual_seed(2), []
+
+    def noise():
+        noises.append(model.noise(N, like=torch.empty(0), generator=g))
+        return noises[-1]
+
+    replay = ReplayBuffer(model, N, 16, torch.device("cpu"), mirrored=True)
+    widths = {"proprioception": 33, "body_heights": 286, "foot_heights": 100}
+    latent_tracker = LatentTracker(
+        model, replay, widths, noise, torch.device("cpu"), capture=False, mirrored=True
+    )
+    there = LatentState(model, N, "cpu")
+    code, ticks = model.cfg.depth, 0
+    for t in range(14):
+        obs = {
+            name: torch.randn(N, widths[name], generator=g)
+            if name in widths
+            else torch.rand(N, *model.cfg.image, generator=g)
+            for name in READS
+        }
+        fresh = torch.rand(N, generator=g) < (1.0 if t == 0 else 0.1)
+        latent_tracker.observe(obs, fresh)
+        depth = code.from_linear(obs["depth_noisy"]).flip(-1)
+        prop = SPACES.proprioception.rep(obs["proprioception"])
+        if there.observe(depth, prop, fresh, noises[-1]):
+            assert torch.equal(replay.data["mirrored_h"][ticks], there.h.half())
+            ticks += 1
+        assert torch.equal(latent_tracker.latents[MIRRORED_LATENT], there.h)
+        for mine, other in zip(latent_tracker.mirrored.latent, there.latent, strict=True):
+            assert torch.equal(mine, other)
+        action = torch.randn(N, 12, generator=g)
+        latent_tracker.record(action)
+        there.record(SPACES.action.rep(action))
+    assert len(noises) == 2 * ticks == 10  # one of its own at every tick
+    assert not torch.equal(latent_tracker.h, there.h)
+
+
+def test_an_equivariant_model_has_a_twin_that_is_its_mirror_image():
+    """Given the mirrored noise: `MirroredLatent` mirrors all it is told, in the right places."""
+    model = toy_model.build()
+    z = model.categoricals.rep
+    base = model.noise(20, N, like=torch.empty(0), generator=torch.Generator().manual_seed(4))
+    noises = iter([x for noise in base for x in (noise, z(noise))])
+    replay = ReplayBuffer(model, N, 16, torch.device("cpu"))
+    widths = {"proprioception": 33, "body_heights": 286, "foot_heights": 100}
+    latent_tracker = LatentTracker(
+        model,
+        replay,
+        widths,
+        lambda: next(noises),
+        torch.device("cpu"),
+        capture=False,
+        mirrored=True,
+    )
+    for t in range(10):
+        obs = {
+            name: torch.randn(N, widths[name]) if name in widths else torch.rand(N, 16, 16)
+            for name in READS
+        }
+        latent_tracker.observe(obs, torch.full((N,), t == 0))
+        latent_tracker.record(torch.randn(N, 12))
+    assert latent_tracker.h.abs().max() > 0.1
+    assert torch.equal(
+        latent_tracker.latents[MIRRORED_LATENT], model.latent_layout.rep(latent_tracker.h)
+    )
+
+
+def test_in_the_glass_a_policy_reads_mirrored_groups_and_the_twins_latent():
+    model = toy_model.build(equivariant=False)
+    groups = {"command": SPACES.command, "privileged": SPACES.privileged}
+    cfg = PolicyCfg(
+        ("command", "latent"), ("privileged", "latent"), (16,), (16,), equivariant=False
+    )
+    policy = ActorCritic(cfg, {**groups, "latent": model.latent_layout}, SPACES.action.rep)
+    obs = {name: torch.randn(N, layout.dim) for name, layout in groups.items()}
+    h, twin = torch.randn(2, N, model.cfg.deter)
+    policy.update_normalizers({**obs, "latent": h})
+    mirrored_inputs = MirroredInputs(policy, groups, torch.device("cpu"), learn=False)
+    got = mirrored_inputs({**obs, "latent": h, MIRRORED_LATENT: twin})
+    mirrored = {name: groups[name].rep(x) for name, x in obs.items()}
+    for x, y in zip(got, policy.inputs({**mirrored, "latent": twin}), strict=True):
+        assert torch.equal(x, y)
+
+
+# --- mistakes -------------------------------------------------------------------------------------
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: SymmetryCfg("los"), "unknown symmetry.kind 'los'; did you mean 'loss'"),
+        (lambda: SymmetryCfg("loss", actor=-1.0), "symmetry.actor=-1.0; use 0"),
+        (lambda: SymmetryCfg("loss", actor=0.0), "does nothing; set symmetry.actor"),
+    ],
+)
+def test_mistakes_are_named(make, message):
+    with pytest.raises(UserError, match=message):
+        make()
+
+
+def test_half_of_an_odd_batch_is_refused():
+    rep, device = ACTION.rep, torch.device("cpu")
+    with pytest.raises(UserError, match=r"amp.batch=7 is odd; augment mirrors half of it, use 8"):
+        AugmentedAMP(
+            AMPCfg(batch=7),
+            torch.zeros(3, 2, 3),
+            rep,
+            N,
+            8,
+            MetricAccumulator(device),
+            capture=False,
+        )
+    with pytest.raises(UserError, match=r"model.batch=3 is odd"):
+        AugmentedModelLearner(ModelCfg(batch=3), toy_model.build(), capture=False)
+
+
+def test_without_it_nothing_is_mirrored_or_kept():
+    trainer = trainer_of(SymmetryCfg())
+    trainer.iterate()
+    assert trainer.rollout.mirrored == ()
+    assert trainer.collector.mirrored_inputs is None
+    assert type(trainer.ppo).__name__ == "PPO"
