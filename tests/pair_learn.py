@@ -218,7 +218,7 @@ class Same(Trainer):
     def __init__(self, cfg, processes: ProcessGroup) -> None:
         super().__init__(cfg, Part(processes), processes=processes)
         self.luck = torch.Generator().manual_seed(11)
-        self.policy.observe = lambda *_: None
+        self.policy.update_normalizers = lambda *_: None
         self.statistics.pool = lambda: None
 
     def noise(self):

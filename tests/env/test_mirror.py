@@ -55,7 +55,7 @@ def test_a_mirrored_world_lives_a_mirrored_life(w):
 
 
 def test_a_reward_that_knows_left_from_right_is_noticed(w, monkeypatch):
-    wrong = table.Row("leans_left", lambda f: f.base_pos[:, 1], "y", "wrong", 1.0, 1.0)
+    wrong = table.RewardTerm("leans_left", lambda f: f.base_pos[:, 1], "y", "wrong", 1.0, 1.0)
     monkeypatch.setattr(table, "REWARDS", (*table.REWARDS, wrong))
     found = run(w.Pairs(CFG, PAIRS), steps=20)
     assert found["reward"] > 1e-4

@@ -92,7 +92,7 @@ class Echo(ProcessGroup):
     def all_reduce_(self, x):
         x.mul_(self.size)
 
-    def follow(self, several):
+    def broadcast_tensors(self, several):
         pass
 
 
@@ -102,25 +102,23 @@ CUDA = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA GP
 @pytest.mark.parametrize("device", ["cpu", pytest.param("cuda", marks=CUDA)])
 def test_both_halves_of_a_step_are_the_step(device):
     """On a GPU each half is a recording, after some calls that are none."""
-    one, processes = (
+    one, halves = (
         Trainer(small(), Toy(32, device=device), processes=processes)
         for processes in (SINGLE_PROCESS, Echo(0, 2))
     )
     one.collector.collect(0.99, 0.95)
-    processes.rollout = processes.ppo.rollout = one.rollout
+    halves.rollout = halves.ppo.rollout = one.rollout
     before = one.ppo.parameters[0].detach().clone()
     for seed in range(6):
         order = torch.randperm(len(one.rollout), generator=torch.Generator().manual_seed(seed))
-        for trainer in (one, processes):
+        for trainer in (one, halves):
             trainer.ppo.rows.copy_(order[: len(trainer.ppo.rows)])
             trainer.ppo.step()
     assert (one.ppo.parameters[0] - before).abs().max() > 1e-3
-    for x, y in zip(one.ppo.parameters, processes.ppo.parameters, strict=True):
+    for x, y in zip(one.ppo.parameters, halves.ppo.parameters, strict=True):
         assert torch.allclose(x, y, atol=CLOSE if device == "cpu" else 1e-4)
-    assert torch.equal(one.ppo.lr, processes.ppo.lr)
-    assert one.metrics.read()["ppo/kl"] == pytest.approx(
-        processes.metrics.read()["ppo/kl"], rel=1e-3
-    )
+    assert torch.equal(one.ppo.lr, halves.ppo.lr)
+    assert one.metrics.read()["ppo/kl"] == pytest.approx(halves.metrics.read()["ppo/kl"], rel=1e-3)
 
 
 def test_alone_nothing_is_done(monkeypatch):

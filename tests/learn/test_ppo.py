@@ -225,7 +225,7 @@ def test_bad_observations_and_rewards_are_named_and_left_out():
     [
         ({"minibatches": 7}, "do not divide into minibatches=7; use a divisor of 768"),
         ({"steps": 0}, "steps=0; use 1 or more"),
-        ({"gamma": 1.5}, "gamma=1.5; it is a share"),
+        ({"gamma": 1.5}, "gamma=1.5; it is a fraction"),
         ({"std_decay_steps": (2.0, 1.0)}, "std_decay_steps=.* must be a first and a later step"),
         ({"std_decay": (0.5, 2.0)}, "std_decay=.* must be a first and a later fraction"),
         ({"final_max_std": 9.0}, "final_max_std=9 must lie between the policy's min_std"),

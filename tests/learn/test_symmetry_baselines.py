@@ -36,7 +36,7 @@ def trainer_of(symmetry, *, equivariant=False, bold=False, **ppo):
 def raw(symmetry, **more):
     """A trainer with a rollout, whose normalisers leave everything as it is, and all its rows."""
     trainer = trainer_of(symmetry, bold=True, **more)
-    trainer.policy.observe = lambda *_: None
+    trainer.policy.update_normalizers = lambda *_: None
     trainer.collector.collect(0.99, 0.95)
     roll = trainer.rollout
     assert not roll.valid.all()

@@ -89,9 +89,9 @@ def test_normalisers_see_valid_rows_only_and_survive_nan():
     obs, valid = observations(50), torch.rand(50) < 0.6
     spoiled = {name: torch.where(valid[:, None], x, torch.nan) for name, x in obs.items()}
     here, there = (ActorCritic(PolicyCfg(), GROUPS, ACTION) for _ in range(2))
-    here.observe({name: x[valid] for name, x in obs.items()})
-    there.observe(spoiled, valid)
-    there.observe(spoiled, torch.zeros_like(valid))  # nothing valid, nothing learned
+    here.update_normalizers({name: x[valid] for name, x in obs.items()})
+    there.update_normalizers(spoiled, valid)
+    there.update_normalizers(spoiled, torch.zeros_like(valid))  # nothing valid, nothing learned
     kept = {name: x for name, x in here.state_dict().items() if ".norm." in name}
     assert len(kept) == 10
     for name, x in kept.items():
@@ -101,8 +101,8 @@ def test_normalisers_see_valid_rows_only_and_survive_nan():
 def test_a_mirrored_life_gives_the_same_normalisers():
     here, there = build(), build()
     obs, valid = observations(33), torch.rand(33) < 0.5
-    here.observe(obs, valid)
-    there.observe(mirrored(obs), valid)
+    here.update_normalizers(obs, valid)
+    there.update_normalizers(mirrored(obs), valid)
     for name, x in here.state_dict().items():
         assert torch.equal(x, there.state_dict()[name]), name
 

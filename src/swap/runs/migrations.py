@@ -81,13 +81,14 @@ def upgraded(
         raise DamagedError(f"'{KEY}' is no version")
     if version > len(HISTORY):
         raise DamagedError(f"its config is of version {version}; upgrade swap to read it")
-    cfg = stored.get("cfg")
+    if "cfg" not in stored:  # of something else than a training
+        return dict(stored), dict(tensors)
+    cfg = stored["cfg"]
     for renames in HISTORY[version:]:
         if isinstance(cfg, Mapping):
             cfg = renamed_keys(cfg, renames.config)
         tensors = {renamed(name, renames.tensors): x for name, x in tensors.items()}
-    known = {"cfg": cfg} if "cfg" in stored else {}
-    return {**stored, **known, KEY: len(HISTORY)}, dict(tensors)
+    return {**stored, "cfg": cfg, KEY: len(HISTORY)}, dict(tensors)
 
 
 def renamed_keys(cfg: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
