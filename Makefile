@@ -6,7 +6,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 JOBS ?= 2
 TEACHER := models/teacher.safetensors
 SEES := models/swap.safetensors
-RUN ?= out/train/first
+RUN := $(or $(RUN),out/train/$(shell date +%Y%m%d-%H%M%S))
 SOAK ?= --kills 200 --flips 1000 --options 500 --minutes 30
 
 .PHONY: help setup test lint pytest soak demo train test-oracles bench-oracles lock clean

@@ -5,7 +5,7 @@ import os
 import sys
 from typing import Any
 
-import swap.cli.main
+import swap.__main__
 
 wanted, word, sig = sys.argv[1], sys.argv[2], int(sys.argv[3])
 sent = False
@@ -20,4 +20,4 @@ def hook(event: str, args: tuple[Any, ...]) -> None:
 
 sys.addaudithook(hook)
 sys.argv[1:] = sys.argv[4:]
-swap.cli.main.main()
+swap.__main__.main()

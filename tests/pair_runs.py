@@ -32,15 +32,15 @@ def sit(cfg, folder, processes, iterations, what=lambda iteration: None):
     seed_everything(processes.rank)
     run = RunCfg(iterations=iterations, save_minutes=60.0, tensorboard=False)
     resume = load(folder) if numbered(folder / FOLDER) else None
-    trainee = cfg.build("cpu", processes)
-    iterate = trainee.iterate
+    trainable = cfg.build("cpu", processes)
+    iterate = trainable.iterate
 
     def watched():
-        what(trainee.iteration + 1)
+        what(trainable.iteration + 1)
         return iterate()
 
-    trainee.iterate = watched
-    return train(trainee, folder, run, resume=resume, board=Silent(), processes=processes)
+    trainable.iterate = watched
+    return train(trainable, folder, run, resume=resume, board=Silent(), processes=processes)
 
 
 def resumed(processes: ProcessGroup, folder: Path, cfg) -> dict[str, Any]:

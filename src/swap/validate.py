@@ -35,13 +35,14 @@ def check_numbers(
     empty. Integers are counts, 0 or more, unless they are `signed`. Nested configs have checked
     themselves.
     """
+    ruled = {*signed, *at_least_1, *positive}  # may be negative, or have a rule below
     for field in dataclasses.fields(cfg):
         for x in _numbers(getattr(cfg, field.name)):
             if isinstance(x, int) and abs(x) > MOST:  # no library could take it
                 raise _refused(cfg, where, field.name, f"use at most {MOST}")
             if not math.isfinite(x):
                 raise _refused(cfg, where, field.name, "give a finite number")
-            if isinstance(x, int) and x < 0 and field.name not in signed:
+            if isinstance(x, int) and x < 0 and field.name not in ruled:
                 raise _refused(cfg, where, field.name, "use 0 or more")
     rules: tuple[tuple[Names, Callable[[float], bool], str], ...] = (
         (positive, lambda x: x > 0, "use more than 0"),

@@ -134,6 +134,8 @@ def test_one_line_from_any_box():
     assert cli.one_line(box, "swap x") == "bad thing (see swap x --help)"
     plain = " Title \n ------- \n  bad\n  thing  \n ------- \n For full helptext, see x\n"
     assert cli.one_line(plain, "swap x") == "bad thing (see swap x --help)"
+    nested = box.replace("bad thing", "Error parsing cfg.ppo: ppo.clip=-1; use more")
+    assert cli.one_line(nested, "swap x") == "ppo.clip=-1; use more (see swap x --help)"
     assert cli.one_line("", "swap x") == "cannot read these options (see swap x --help)"
 
 

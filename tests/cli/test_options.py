@@ -147,3 +147,10 @@ def test_a_senseless_option_is_one_line_that_names_it(words, tmp_path, monkeypat
     assert last in str(error.value).replace("-", "_") or "family" in str(error.value)
     assert "\n" not in str(error.value)
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("words", [("train", "--preset", "tiny", "--worlds", "-4"),
+                                   ("eval", "swap", "--trials", "-4")], ids=" ".join)  # fmt: skip
+def test_the_advice_for_a_negative_number_would_be_taken(words):
+    with pytest.raises(UserError, match="use 1 or more"):
+        cli.dispatch(list(words))

@@ -143,12 +143,16 @@ def test_edited_gains_are_told_and_used_only_if_named(command, dog, capsys):
     out = ("--out", "more") if "from" in command else ()
     capsys.readouterr()
     assert swap(command, run, *HERE, *out) == 0
-    assert "changed: " not in capsys.readouterr().out
+    shown = capsys.readouterr().out
+    assert "changed: " not in shown
+    line = "the stored robot goes on, dog.py is not read; --env.robot dog.py takes it as it is\n"
+    assert shown.count(line) == 1
     result = Path("more") if out else run
     assert read_model(result).cfg.env.robot_data.kp == 60.0
     out = ("--out", "third") if out else ()
     assert swap(command, run, *HERE, *out, "--env.robot", "dog.py") == 0
     shown = capsys.readouterr().out.splitlines()
+    assert line.strip() not in shown
     told = [line for line in shown if line.startswith("changed: ")]
     legs = [f"changed: robot.legs[{i}].thigh 0.25 -> 0.3" for i in range(4)]
     assert told == [*legs, "changed: robot.kp 60.0 -> 30000.0"]

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -157,3 +158,16 @@ def test_an_evaluation_that_is_stopped_is_one_line(event, word, sig, tmp_path):
     assert done.returncode == CODES[sig], done.stderr
     assert done.stderr == "swap: stopped\n"
     assert not out.exists()
+
+
+@pytest.mark.parametrize("word", ["swap.cli", "swap.errors", "difflib"])
+@pytest.mark.parametrize("sig", CODES)
+def test_a_signal_before_anyone_listens_is_no_traceback(word, sig):
+    """A shell makes 128 + signal of it."""
+    done = early("import", word, sig, "mirror")
+    assert (done.returncode, done.stdout, done.stderr) == (-sig, "", "")
+
+
+def test_the_installed_command_starts_as_the_module_does():
+    scripts = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"]
+    assert scripts["scripts"] == {"swap": "swap.__main__:main"}

@@ -82,7 +82,7 @@ def test_a_team_adds_up():
 
 
 class Nothing:
-    """A trainee with nothing to keep."""
+    """A trainable with nothing to keep."""
 
     def tensors(self) -> dict[str, torch.Tensor]:
         return {}

@@ -9,6 +9,7 @@ import pytest
 import torch
 
 from strangers import edit, flips, one_line
+from swap.cli import main as cli
 from swap.env import ParkourEnv
 from swap.errors import UserError, printable
 from swap.robots import load as load_robot
@@ -94,6 +95,22 @@ def test_figures_are_added_through_the_command_alone(kept):
     assert load_weights(kept)[1]["figures"] == {"title": "measured"}
 
 
+def test_a_file_that_is_kept_anew_keeps_its_figures(home, kept, monkeypatch):
+    """Unless others are given, or the robot is another than they were measured with."""
+    monkeypatch.chdir(home)
+    Path("new.json").write_text('{"title": "second"}')
+
+    def figures(source, *words):
+        assert cli.dispatch(["keep", source, "--out", "anew.safetensors", *words]) == 0
+        return load_weights(Path("anew.safetensors"))[1]["figures"]
+
+    assert figures(kept.name) == {"title": "first"}
+    assert figures(kept.name, "--robot", "go2") == {"title": "first"}
+    assert figures(kept.name, "--robot", "apollo") == {}
+    assert figures(kept.name, "--figures", "new.json") == {"title": "second"}
+    assert figures("run") == {}
+
+
 def test_a_card_says_who_wrote_it_and_when(kept):
     import swap
 
@@ -119,7 +136,7 @@ def test_cards_of_before_have_no_seal_and_load(kept):
 
 def test_a_card_of_a_newer_format_is_told(kept):
     edit(kept.with_suffix(".json"), lambda card: card.update(format=9), reseal=True)
-    with pytest.raises(UserError, match="of format 9; upgrade swap to read it"):
+    with pytest.raises(UserError, match=r"kept.json' is of format 9; upgrade swap to read it$"):
         read_model(kept)
 
 

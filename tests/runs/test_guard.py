@@ -98,10 +98,40 @@ def test_a_reward_beyond_all_bounds_is_called_one(tmp_path):
 
 
 def test_on_the_command_line(tmp_path, capsys):
-    words = ("train", "--preset", "tiny", "--device", "cpu", "--worlds", "16", "--no-tensorboard")
-    weights = ("--env.rewards.weights", "headway", "1e38", "--iterations", "2")
-    cli.dispatch([*words, *weights, "--out", str(tmp_path / "run")])
-    assert "iteration 1: guard/reward counts " in capsys.readouterr().out
+    """Only steps onto new ground are paid so much: a third of all, and none of them is learned
+    from. The run stops long before the guard's window is full, and names the term."""
+    words = ("train", "--preset", "tiny", "--device", "cpu", "--worlds", "8", "--no-tensorboard")
+    weights = ("--env.rewards.weights", "headway", "1e38", "--iterations", "30")
+    assert cli.dispatch([*words, *weights, "--out", str(tmp_path / "run")]) == 1
+    shown = capsys.readouterr()
+    assert re.search(
+        r"iteration 1: guard/reward counts \d+ \(the largest term is reward/headway, \S+e\+3\d;",
+        shown.out,
+    )
+    told = re.search(r"stopped at iteration (\d+): \d+ faults in \d+ steps are too", shown.err)
+    assert int(told[1]) < 10
+
+
+def test_a_verdict_comes_as_soon_as_the_window_cannot_change_it(tmp_path):
+    """Of 10 iterations of 100 steps, 20 faults are allowed; not of gradient steps, which are
+    counted apart. Two bad iterations may be bad luck, as long as the window is not full."""
+    trainable = SMALL.build("cpu")
+
+    def judged(*faults):
+        guard = Guard(GuardCfg(fault_fraction=0.02, window=10), tmp_path, Silent().say)
+        for k, n in enumerate((0, *faults)):
+            metrics = {"steps": 100.0 * k, "guard/diverged": n, "guard/loss": 50.0}
+            if told := guard.check(k, metrics, trainable):
+                return told.split(";")[0]
+        return None
+
+    assert judged(15, 5, 0, 0, 0) is None
+    assert judged(15, 4, 0, 1, 0) is None
+    told = "stopped at iteration 4: 21 faults in 400 steps are too many (most: diverged 21"
+    assert judged(15, 5, 0, 1, 0).startswith(told)
+    assert judged(40, 40, 0, 0) is None
+    told = "stopped at iteration 10: 80 faults in 1000 steps are too many (most: diverged 80"
+    assert judged(40, 40, *8 * [0]).startswith(told)
 
 
 def test_evidence_does_not_make_a_removed_folder_anew(tmp_path):

@@ -7,9 +7,15 @@ import pytest
 import safetensors.torch
 import torch
 
-from strangers import first, flips, manifest, shard
-from swap.runs import load
+from nursery import SMALL
+from strangers import first, flips, manifest, one_line, shard
+from swap import __version__
+from swap.errors import UserError
+from swap.presets import RunCfg
+from swap.runs import from_json, load, train
+from swap.runs.provenance import ROOT, source_state
 from swap.runs.shards import DamagedError, read_folder, write_folder
+from toy_run import Silent
 
 
 @pytest.mark.parametrize("name", ["manifest.json", "manifest.sha256", "000.safetensors"])
@@ -101,3 +107,64 @@ def test_broken_weights_of_a_checkpoint_are_passed_over(home, place, value):
     said: list[str] = []
     assert load(home / "run", said.append).iteration == 0
     assert "holds NaN or infinite numbers" in said[0]
+
+
+def test_a_run_as_it_was_written_goes_on(home, place):
+    resealed(place, lambda tensors: None)
+    manifest(place, lambda told: None)
+    resumed(home / "run")
+
+
+def test_a_manifest_says_who_wrote_it_and_when(place):
+    _, told = read_folder(place)
+    assert told["swap"] == __version__
+    assert told["time"].endswith("+00:00")
+    assert told["git"] == source_state(ROOT)
+
+
+def resealed(place, change):
+    tensors = safetensors.torch.load_file(place / "000.safetensors")
+    change(tensors)
+    shard(place, safetensors.torch.save(tensors))
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        (lambda t: t.update({"other/x": torch.ones(2)}), "'other/x' .* has no place"),
+        (lambda t: t.update({first(t): t[first(t)].double()}), "as torch.float64, not as torch.fl"),
+        (lambda t: t.pop(first(t)), "Missing key"),
+        (lambda t: t["run/rng/numpy"].fill_(-1), "out of bounds"),
+        (lambda t: t["run/rng/torch"].fill_(255), "Invalid"),
+    ],
+)
+def test_tensors_of_a_run_that_do_not_fit_are_one_line(home, place, change, says):
+    resealed(place, change)
+    with pytest.raises(UserError, match=says) as error:
+        resumed(home / "run")
+    assert f"swap train --from {home / 'run'}" in one_line(error)
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"env": "x"}, "'numbers.env' is a str, not a dict"),
+        ({"env": {"count": "x"}}, "'numbers.env.count' is a str, not a int"),
+        ({"running": 1}, "'numbers.running' is a int, not a bool"),
+        ({"iteration": 1.5}, "'numbers.iteration' is a float, not a int"),
+        ({"planned": "soon"}, "'numbers.planned' is no number"),
+        ({"env": {}}, "count"),
+    ],
+)
+def test_numbers_of_a_run_that_are_none_are_one_line(home, place, change, says):
+    manifest(place, lambda told: told["numbers"].update(change))
+    with pytest.raises(UserError, match=says) as error:
+        resumed(home / "run")
+    one_line(error)
+
+
+def resumed(run):
+    found = load(run)
+    assert found.iteration == 1
+    cfg = from_json(type(SMALL), found.config["cfg"])
+    train(cfg.build("cpu"), run, RunCfg(iterations=1), resume=found, board=Silent())

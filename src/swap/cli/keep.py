@@ -29,14 +29,15 @@ class Args:
     optimiser: bool = False
     """Also the optimisers, for a run that will go on elsewhere: a file three times as large."""
     figures: Path | None = None
-    """A file of swap eval --json: what was measured goes into the card."""
+    """A file of swap eval --json: what was measured goes into the card; without it, what a file
+    that is kept anew has in its card."""
 
 
 def run(args: Args) -> int:
     from swap.runs.saved_model import keep, read_model
     from swap.runs.stored_robot import tell_robot, with_robot
 
-    figures = {}
+    figures = None
     if args.figures is not None:
         try:
             figures = json.loads(args.figures.read_bytes())
@@ -44,8 +45,10 @@ def run(args: Args) -> int:
             raise UserError(f"cannot read '{args.figures}' ({error}); name a --json file") from None
     model = read_model(args.run)
     cfg = with_robot(model.cfg, args.robot)
+    if figures is None:  # measured with the robot that the card holds
+        figures = model.figures if model.cfg.env.robot_data in (None, cfg.env.robot_data) else {}
     if args.robot is not None:
-        tell_robot(model.cfg, cfg, print)
+        tell_robot(model.cfg, cfg, args.robot, print)
     with contextlib.suppress(OSError):  # whatever it is, `writable` tells it
         args.out.parent.mkdir(parents=True, exist_ok=True)
     writable(args.out)

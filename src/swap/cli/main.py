@@ -182,5 +182,5 @@ def one_line(box: str, prog: str) -> str:
     lines = "\n".join(line.strip("│| ") for line in box.splitlines())
     _, *sections = re.split(r"^.*[─-]{5,}.*$", lines, flags=re.MULTILINE)  # the title comes first
     told = [" ".join(part.split()) for part in sections if "helptext" not in part]
-    told = [re.sub(r"^Error parsing \w+: ", "", part) for part in told if part]
+    told = [re.sub(r"^Error parsing [\w.]+: ", "", part) for part in told if part]
     return f"{'; '.join(told) or 'cannot read these options'} (see {prog} --help)"

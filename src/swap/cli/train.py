@@ -126,7 +126,7 @@ def parse(options: list[str]) -> Plan:
     device = local_device(chosen(args.device))
     cfg = with_robot(args.cfg, robot, say)
     if checkpoint or model:
-        tell_robot(default, cfg, say)
+        tell_robot(default, cfg, robot, say)
     if checkpoint is None:
         folder = args.out or HOME / f"{name}-{time.strftime('%Y%m%d-%H%M%S')}"
         if numbered(folder / FOLDER):

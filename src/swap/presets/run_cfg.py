@@ -14,7 +14,8 @@ class GuardCfg:
     """Iterations in a row that are lost: with a metric that is not finite, or nothing learned; then
     the run stops."""
     fault_fraction: float = 1e-3
-    """Contained faults (guard/...) per control step, over the window, above which it stops."""
+    """Contained faults (guard/...) per control step, over the window, above which it stops; as soon
+    as that is certain, which may be long before the window is full."""
     window: int = 100
     """Iterations over which contained faults are counted."""
     evidence: int = 5

@@ -15,6 +15,7 @@ from torch import Tensor
 from swap.distributed import SINGLE_PROCESS, ProcessGroup
 from swap.errors import UserError
 from swap.learn.trainable import Trainable
+from swap.runs.safe_read import is_nonnegative
 from swap.runs.seeding import restore_rng, rng_tensors
 from swap.state_dict import sub_state
 
@@ -103,8 +104,33 @@ class DistributedTrainable:
             numbers = numbers[OTHERS_NUMBERS][rank - 1]
         chance = sub_state(RNG, mine)
         own = {k: x for k, x in mine.items() if not k.startswith(RNG)}
-        self.trainable.restore(own, {k: x for k, x in numbers.items() if k != OTHERS_NUMBERS})
+        numbers = {k: x for k, x in numbers.items() if k != OTHERS_NUMBERS}
+        check_numbers(numbers, self.trainable.numbers())
+        self.trainable.restore(own, numbers)
+        check_tensors(own, self.trainable.tensors())
         restore_rng(chance)
+
+
+def check_numbers(saved: Any, live: Any, name: str = "numbers") -> None:
+    """ValueError unless what was saved is of the kind that lives there; one that is not set yet may
+    become any number."""
+    if isinstance(live, Mapping) and isinstance(saved, Mapping):
+        for key in live.keys() & saved.keys():
+            check_numbers(saved[key], live[key], f"{name}.{key}")
+    elif live is None:
+        if saved is not None and not is_nonnegative(saved):
+            raise ValueError(f"'{name}' is no number")
+    elif type(saved) is not type(live):
+        raise ValueError(f"'{name}' is a {type(saved).__name__}, not a {type(live).__name__}")
+
+
+def check_tensors(saved: Tensors, live: Tensors) -> None:
+    """ValueError unless all that was saved has found its place, as it was."""
+    for name, x in saved.items():
+        if name not in live:
+            raise ValueError(f"'{name}' is among the saved tensors, and has no place")
+        if x.dtype != live[name].dtype:
+            raise ValueError(f"'{name}' was saved as {x.dtype}, not as {live[name].dtype}")
 
 
 def _same(x: Tensor, y: Tensor | None) -> bool:

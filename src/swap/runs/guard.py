@@ -38,6 +38,8 @@ LEARNERS = {"ppo": ("PPO", "skipped_updates"), "model": ("the world model", "mod
 LEARNERS["amp"] = ("AMP", "amp_skipped")
 """Group of metrics with `updates`, the gradient steps that were tried -> what to call the learner,
 and the count of those that were taken back."""
+OF_LEARNERS = "skipped|loss|grad_norm"
+"""What is counted in gradient steps, and not among the faults of control steps."""
 NEARLY_ALL, HALF = 0.9, 0.5
 """An iteration is lost if so much of a learner's gradient steps is skipped, or if more than so much
 of the control steps cannot be learned from."""
@@ -69,7 +71,7 @@ class Guard:
         }
         self.totals.update({_bare(name): n for name, n in counted.items()})
         told = {name: f"{name} is {metrics[name]}" for name in broken}
-        told |= {name: f"{name} counts {n}{_cure(name)}" for name, n in counted.items()}
+        told |= {name: f"{name} counts {n}{_cure(name, metrics)}" for name, n in counted.items()}
         told = {name: told[name] for name in sorted(told, key=_stage)}
         for culprit in [name for name in told if name not in self.seen]:
             self.seen.add(culprit)
@@ -87,18 +89,25 @@ class Guard:
                 f"stopped at iteration {iteration}: {f'{lost}: ' if lost else ''}"
                 f"{', '.join(causes[:3])} for {self.lost} iterations; evidence in {self.folder}"
             )
-        return self._too_many(iteration, fresh, faults)
+        return self._too_many(iteration, metrics, fresh, faults)
 
-    def _too_many(self, iteration: int, fresh: float, faults: float) -> str | None:
+    def _too_many(
+        self, iteration: int, metrics: Mapping[str, float], fresh: float, faults: float
+    ) -> str | None:
         if not math.isfinite(fresh):  # the first iteration, or a trainable that counts no steps
             return None
         self.recent.append((faults, fresh))
         all_faults = sum(f for f, _ in self.recent)
         all_steps = sum(s for _, s in self.recent)
-        if len(self.recent) < self.cfg.window or all_faults <= self.cfg.fault_fraction * all_steps:
+        bad, seen = sum(f > 0 for f, _ in self.recent), len(self.recent)
+        if seen < self.cfg.window and bad < self.cfg.strikes:  # it may have been bad luck
             return None
-        heavy = sorted(self.totals, key=lambda name: -self.totals[name] * _weight(name))[:3]
-        worst = ", ".join(f"{name} {self.totals[name]}{_cure(name)}" for name in heavy)
+        if (
+            all_faults <= self.cfg.fault_fraction * all_steps * self.cfg.window / seen
+        ):  # of a full window
+            return None
+        heavy = sorted(filter(_weight, self.totals), key=lambda k: -self.totals[k] * _weight(k))[:3]
+        worst = ", ".join(f"{name} {self.totals[name]}{_cure(name, metrics)}" for name in heavy)
         return (
             f"stopped at iteration {iteration}: {all_faults:.0f} faults in {all_steps:.0f} steps "
             f"are too many (most: {worst}); evidence in {self.folder}"
@@ -137,7 +146,7 @@ def _bare(name: str) -> str:
 
 
 def _weight(name: str) -> float:
-    return WEIGHTS.get(_bare(name), 1.0)
+    return 0.0 if re.search(OF_LEARNERS, name) else WEIGHTS.get(_bare(name), 1.0)
 
 
 def _stage(name: str) -> int:
@@ -168,10 +177,19 @@ def _broken_weights(trainable: Trainable) -> list[str]:
     return [f"weights {bad[0]} are not finite"] if bad else []
 
 
-def _cure(name: str) -> str:
+def _cure(name: str, metrics: Mapping[str, float]) -> str:
     """What helps, in brackets; nothing where nothing is known."""
-    cure = CURES.get(_bare(name))
+    cure = _largest_term(metrics) if _bare(name) == "reward" else CURES.get(_bare(name))
     return f" ({cure})" if cure else ""
+
+
+def _largest_term(metrics: Mapping[str, float]) -> str:
+    """Which term of the reward is behind a reward that is out of bounds."""
+    terms = {k: abs(x) for k, x in metrics.items() if re.match("reward/(?!step$)", k)}
+    if not terms:
+        return ""
+    worst = max(terms, key=lambda term: (math.isnan(terms[term]), terms[term]))
+    return f"the largest term is {worst}, {metrics[worst]:.3g}; see --env.rewards.weights"
 
 
 def not_finite(tensors: Mapping[str, Tensor]) -> list[str]:

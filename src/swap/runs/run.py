@@ -135,11 +135,12 @@ def restore(distributed: DistributedTrainable, resume: Checkpoint) -> tuple[int,
     distributed.check(numbers)
     try:
         distributed.restore(resume.tensors, numbers)
-    except (KeyError, RuntimeError, ValueError) as error:
+    except (ArithmeticError, LookupError, RuntimeError, TypeError, ValueError) as error:
         lines = [line.strip() for line in str(error).splitlines()] or [type(error).__name__]
         told = " ".join(lines[:2])  # torch gives its reason on the second line
         raise UserError(
-            f"checkpoint {resume.path.name} does not fit this config: {told}"
+            f"checkpoint {resume.path.name} does not fit this config: {told}; to begin a new run "
+            f"with its networks: swap train --from {resume.path.parent.parent}"
         ) from error
     spent = resume.numbers[RUN]
     return resume.iteration, spent["elapsed_s"], spent.get("steps", 0.0)

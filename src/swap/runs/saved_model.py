@@ -7,7 +7,7 @@ The curriculum is in it as `curriculum/FAMILY`: the frontiers of all worlds of t
 import os
 import sysconfig
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
@@ -45,6 +45,8 @@ class SavedModel:
     cfg: ParkourCfg
     tensors: Tensors
     """As a checkpoint names them, and the curriculum; none for the first weights of the config."""
+    figures: Mapping[str, Any] = field(default_factory=dict)
+    """What was measured, if it comes from a file whose card says so."""
 
     @property
     def curriculum(self) -> Tensors:
@@ -135,7 +137,10 @@ def model_of(path: Path, config: Mapping[str, Any], iteration: Any, tensors: Ten
     kind = type(get_preset(preset)) if isinstance(preset, str) else TrainCfg
     if not issubclass(kind, ParkourCfg) or not is_count(iteration):
         raise UserError(f"'{path}' holds no trained robot; name the folder of a swap train run")
-    return SavedModel(str(preset), iteration, from_json(kind, config.get("cfg")), tensors)
+    cfg, figures = from_json(kind, config.get("cfg")), config.get("figures")
+    return SavedModel(
+        str(preset), iteration, cfg, tensors, figures if isinstance(figures, dict) else {}
+    )
 
 
 def check(model: SavedModel, path: Path) -> None:

@@ -1,7 +1,7 @@
 """A folder of sealed files: tensors and facts in, shards with a manifest out, and back again.
 
     000.safetensors, 001.safetensors, ...   the tensors, each file small enough to commit or to send
-    manifest.json                           the facts, and size and sha256 of every shard
+    manifest.json                           the facts, who wrote it, size and sha256 of every shard
     manifest.sha256                         seals the manifest; `sha256sum -c` reads it
 
 Reading checks every seal before it believes a byte, and what the manifest says before it follows
@@ -13,7 +13,6 @@ import json
 import math
 import re
 from collections.abc import Mapping
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -21,8 +20,8 @@ import safetensors.torch
 import torch
 from torch import Tensor
 
-import swap
 from swap.files import sync_folder, write_file
+from swap.runs.provenance import origin
 from swap.runs.safe_read import DamagedError, is_count, parse_json, parse_tensors, read_file
 
 __all__ = ["DamagedError", "read_folder", "read_manifest", "write_folder"]
@@ -47,8 +46,7 @@ def write_folder(
         listed[name] = {"bytes": len(data), "sha256": sha256(data)}
     manifest = {
         "format": FORMAT,
-        "swap": swap.__version__,
-        "time": datetime.now(UTC).isoformat(timespec="seconds"),
+        **origin(),
         "shards": listed,
         "split": split,
         **facts,

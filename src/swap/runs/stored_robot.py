@@ -41,15 +41,19 @@ def as_data(robot: Robot) -> Robot:
         raise UserError(f"robot '{robot.name}' cannot be stored ({error}); use floats") from None
 
 
-def tell_robot(old: TrainCfg, new: TrainCfg, say: Say) -> None:
+def tell_robot(old: TrainCfg, new: TrainCfg, named: str | None, say: Say) -> None:
     """What differs between the stored robot and the one that is used, or, where that is the stored
-    one, the built-in of the same name."""
+    one, the built-in of the same name. A file that nobody has `named` is not looked at, and may
+    have been edited since: that is told, too."""
     if not isinstance(old, ParkourCfg) or not isinstance(new, ParkourCfg):
         return
     stored, used = old.env.robot_data, new.env.robot_data
     if stored is None or used is None:
         return
-    if stored != used:
+    if named is None and new.env.robot.endswith(".py"):
+        file = printable(new.env.robot)
+        say(f"the stored robot goes on, {file} is not read; --env.robot {file} takes it as it is")
+    elif stored != used:
         tell(differences(stored, used), say)
     elif new.env.robot in BUILT_IN and (since := differences(stored, load(new.env.robot))):
         tell(since, say)

@@ -86,7 +86,7 @@ def read_card(file: Path) -> dict[str, Any]:
     if any(key in card for key in NEW):
         version = card.get("format")
         if is_count(version) and version > FORMAT:
-            raise DamagedError(f"it is of format {version}; upgrade swap to read it")
+            raise UserError(f"the card '{file}' is of format {version}; upgrade swap to read it")
         try:
             fine = card.get(SEAL) == seal(card)
         except (ValueError, RecursionError):
