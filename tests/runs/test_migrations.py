@@ -77,6 +77,26 @@ def test_a_newer_model_is_refused_in_one_line(tmp_path, monkeypatch):
         read_model(tmp_path / "newer.safetensors")
 
 
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("--ppo.calm-std", "--ppo.final-max-std"),
+        ("--ppo.calm", "--ppo.std-decay"),
+        ("--env.ends.episode-s", "--env.terminations.episode-length-s"),
+        ("--env.ends.tilt-rad", "--env.terminations.tilt-rad"),
+        ("--guard.share", "--guard.fault-fraction"),
+        ("--ppo.std-decay", "--ppo.std-decay"),
+        ("--minutes", "--minutes"),
+    ],
+)
+def test_an_option_of_before_names_that_of_today(old, new):
+    assert migrations.option_today(old) == new
+    if old != new:
+        for words in ([old, "1"], [f"{old}=1"]):
+            with pytest.raises(UserError, match=f"^{old} is now {new}$"):
+                dispatch(["train", "--preset", "tiny", *words])
+
+
 def test_what_is_stored_says_its_version():
     assert as_stored("tiny", get_preset("tiny"))[KEY] == len(migrations.HISTORY)
 

@@ -30,7 +30,7 @@ from swap.runs import Checkpoint, from_json, load, seed_everything, to_json, tra
 from swap.runs.checkpoint import FOLDER, LATEST, numbered
 from swap.runs.config import changes
 from swap.runs.console import clock, short
-from swap.runs.migrations import as_stored
+from swap.runs.migrations import as_stored, option_today
 from swap.runs.safe_read import is_nonnegative
 from swap.runs.saved_model import SavedModel, read_model
 from swap.runs.stored_robot import tell_robot, with_robot
@@ -98,6 +98,7 @@ def one_voice() -> Iterator[None]:
 def parse(options: list[str]) -> Plan:
     """Which preset comes first; it says which other options there are."""
     started_s = time.monotonic()
+    check_renamed(options)
     options = name_resumed(suited(options))
     resumed, name = given(options, "--resume"), given(options, "--preset")
     origin = given(options, "--from")
@@ -268,6 +269,13 @@ def extended(cfg: TrainCfg, stored: TrainCfg, checkpoint: Checkpoint) -> TrainCf
 
 def _more(given: N | None, spent: N) -> N | None:
     return None if given is None else spent + given
+
+
+def check_renamed(options: list[str]) -> None:
+    for word in options:
+        option = word.partition("=")[0]
+        if option.startswith("--") and (today := option_today(option)) != option:
+            raise UserError(f"{option} is now {today}")
 
 
 def suited(options: list[str]) -> list[str]:

@@ -1,7 +1,7 @@
 """The reinforcement-learning environment: what robots are told, see, earn, and when they are done.
 
-Read in this order: frame -> rewards -> cfg -> chance -> terminations -> commands -> curriculum ->
-bank -> starts -> observations -> metrics -> env -> trials
+Read in this order: frame -> rewards -> cfg -> random_source -> terminations -> commands ->
+curriculum -> bank -> starts -> observations -> metrics -> env -> trials
 """
 
 from swap.env.cfg import (

@@ -1,7 +1,8 @@
 """What the system is worth, measured: the simulator's mirror and speed, a trained robot's success,
 its gait, its mirror, and what it imagines.
 
-Read in this order: scenes -> mirror_audit -> parity_audit -> rivals -> sim_bench; train_bench;
-trained -> wilson -> success -> record -> footfalls -> gait -> imagination -> pairs -> model_audit
--> curves -> figures
+Read in this order: layer_examples -> layer_check -> layer_bench; scenes -> mirror_audit ->
+engine_comparison -> mujoco_renderer -> sim_bench; model_bench; train_bench; wilson -> causes ->
+success -> record -> footfalls -> gait -> imagination -> mirrored_pairs -> model_audit -> curves ->
+figures
 """

@@ -1,7 +1,8 @@
 """Experience in, a better policy out. Read in this order:
 
-world -> rollout -> gae -> ppo -> replay -> model -> twin -> eyes -> ring -> amp -> style -> collect
--> mirrored -> trainer (tally, stopwatch, adam, together below them)
+vec_env -> rollout -> gae -> ppo -> replay -> model_learner -> mirrored_inputs -> latent_tracker ->
+ring_buffer -> amp -> style_reward -> collector -> symmetry_baselines -> trainer -> trainable
+(metrics, stopwatch, adam, gradient_step below them)
 """
 
 from swap.learn.amp import AMP, AMPCfg

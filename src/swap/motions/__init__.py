@@ -1,6 +1,6 @@
 """Reference gaits for any robot, as clips and as pairs of frames. Read in this order:
 
-gaits -> pace -> sway -> clip -> motion -> effort -> library -> style -> replay
+gaits -> timing -> sway -> clip -> motion -> effort -> library -> reference -> replay
 """
 
 from swap.motions.clip import Clip

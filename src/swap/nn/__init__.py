@@ -1,7 +1,7 @@
 """Layers that obey a Rep exactly, each with a plain twin (`equivariant=False`). Read in this order:
 
-parts -> basis -> init -> linear -> norm -> mlp -> fused -> conv -> gru -> joined -> latent ->
-orbits -> gaussian -> running_norm -> check -> bench
+views -> basis -> init -> linear -> norm -> mlp -> fused -> conv -> gru -> stacked -> categorical
+-> orbits -> gaussian -> running_norm
 """
 
 from swap.nn.basis import Basis

@@ -1,6 +1,7 @@
 """What decides and what judges, and the latent state both read. Read in this order:
 
-reader -> actor -> critic -> actor_critic -> discriminator -> two_rate -> networks -> driver
+normalized_mlp -> actor -> critic -> actor_critic -> discriminator -> latent_state -> networks ->
+agent
 """
 
 from swap.policy.actor import Actor

@@ -16,6 +16,8 @@ from swap.runs.config import to_json
 from swap.runs.safe_read import DamagedError, is_count
 
 KEY = "cfg_version"
+RUN = "run."
+"""Keys that begin so are options without it: `--guard.fault-fraction`."""
 
 
 @dataclass(frozen=True)
@@ -124,3 +126,17 @@ def renamed(name: str, words: Mapping[str, str]) -> str:
     for old, new in words.items():
         name = re.sub(rf"(?<!\w){re.escape(old)}(?!\w)", new, name)
     return name
+
+
+def option_today(option: str) -> str:
+    """`--ppo.calm-std` -> `--ppo.final-max-std`; the same, if it was never renamed."""
+    key = option.removeprefix("--").replace("-", "_")
+    for prefix in ("", RUN):
+        new = prefix + key
+        for renames in HISTORY:
+            for old, today in renames.config.items():
+                if new == old or new.startswith(f"{old}."):
+                    new = today + new.removeprefix(old)
+        if new != prefix + key:
+            return "--" + new.removeprefix(RUN).replace("_", "-")
+    return option

@@ -1,6 +1,6 @@
 """What the robot senses beyond its joints: depth images and height maps, on either device.
 
-Read in this order: launch -> rays -> depth -> heights -> noise -> camera
+Read in this order: rays -> depth -> heights -> noise -> camera
 """
 
 from swap.sensors.bench import time_sensors

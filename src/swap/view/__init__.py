@@ -1,7 +1,7 @@
 """Pictures and films of the robot, cast ray by ray: no display, no OpenGL. Read in this order:
 
-scene -> camera -> trace_kernels -> render_kernels -> render -> overlay -> panels -> video ->
-recorder -> demo -> play
+scene -> camera -> trace_kernels -> render_kernels -> render -> overlay -> panels -> video -> film
+-> demo -> play; course_picture -> gallery
 """
 
 from swap.view.camera import ChaseCamera, ChaseCameraCfg, FilmCamera, Side, View

@@ -1,6 +1,6 @@
 """What the robot expects of the world: encoder, latent state, decoder, loss. Read in this order:
 
-depth -> encoder -> rssm -> decoder -> batch -> loss -> model -> bench
+depth -> encoder -> rssm -> decoder -> batch -> loss -> model
 """
 
 from swap.world_model.batch import Sequences
