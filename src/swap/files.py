@@ -12,6 +12,9 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
+SOME = 1 << 16
+"""Bytes that a disk should have room for before the work begins."""
+
 
 def write_file(path: Path, data: bytes) -> None:
     """Written and on the disk: a rename must not overtake its contents."""
@@ -41,10 +44,11 @@ def replace_pair(path: Path, data: bytes, card: Path, card_data: bytes) -> None:
     """
     fresh, fresh_card = beside(path), beside(card)
     try:
-        write_file(fresh_card, card_data)
-        write_file(fresh, data)
-        sync_folder(path.parent)
-        fresh.replace(path)
+        with _named(path):
+            write_file(fresh_card, card_data)
+            write_file(fresh, data)
+            sync_folder(path.parent)
+            fresh.replace(path)
     except OSError:
         for left in (fresh, fresh_card):
             with contextlib.suppress(OSError):
@@ -97,8 +101,11 @@ def try_file(path: Path) -> None:
     target = Path(os.path.realpath(path))
     # The name of the file itself counts, too: it may be too long.
     handle, name = tempfile.mkstemp(f".part{target.suffix}", f".{target.stem}.", target.parent)
-    os.close(handle)
-    os.unlink(name)
+    try:
+        os.write(handle, bytes(SOME))  # a full disk has room for a name alone
+    finally:
+        os.close(handle)
+        os.unlink(name)
 
 
 def replaceable(path: Path) -> bool:

@@ -89,6 +89,16 @@ def test_a_file_that_cannot_be_written_is_told_before_the_work(tmp_path):
     assert [file.name for file in tmp_path.iterdir()] == ["folder"]  # the try has left nothing
 
 
+def test_a_disk_without_room_is_told_before_the_work(tmp_path, monkeypatch):
+    def full(handle: int, data: bytes) -> int:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "write", full)
+    with pytest.raises(UserError, match=r"cannot write '.*x\.json' \(No space left on device\)"):
+        writable(tmp_path / "x.json")
+    assert not list(tmp_path.iterdir())
+
+
 def test_figures_are_written_whole_or_not_at_all(tmp_path, monkeypatch):
     file, link = tmp_path / "x.json", tmp_path / "link.json"
     link.symlink_to(file)

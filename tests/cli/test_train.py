@@ -19,7 +19,7 @@ from swap.cli.train import parse, suited
 from swap.errors import UserError
 from swap.presets import PRESETS, register
 from swap.presets.table import get_preset, listed
-from swap.runs import load, read_metrics
+from swap.runs import ToyCfg, load, read_metrics
 
 CODES = {signal.SIGINT: 130, signal.SIGTERM: 143, signal.SIGHUP: 129}
 TOY = ("train", "--preset", "_toy", "--device", "cpu", "--no-tensorboard")
@@ -193,10 +193,12 @@ def test_a_fault_is_one_line_and_exit_code_1(tmp_path):
         (["--resume", "/no/such/run"], "no checkpoint in '/no/such/run'"),
         (["--resume"], "no run in out/train to resume"),
         (["--out", "/dev/null/x"], "cannot write into '/dev/null/x'"),
+        (["--out", "/proc/x"], "cannot write into '/proc/x'"),
     ],
 )
 def test_a_mistake_is_one_line(words, says, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(ToyCfg, "build", lambda *args: pytest.fail("it was built"))
     with pytest.raises(UserError) as error:
         cli.dispatch([*TOY, *words])
     assert says in str(error.value)

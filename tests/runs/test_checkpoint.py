@@ -179,10 +179,10 @@ def test_a_full_disk_at_any_moment_is_told_and_leaves_the_one_before(tmp_path, d
     assert failed > 10
 
 
-def test_on_a_small_disk_old_ones_go_first_but_never_the_last_good_one(tmp_path, monkeypatch):
-    """A disk with room for so many checkpoints of the run, and not one more."""
-    true_write = checkpoint.write_folder
-    room = 2
+@pytest.fixture
+def small_disk(monkeypatch):
+    """A disk with room for so many checkpoints of a run, and not one more."""
+    true_write, room = checkpoint.write_folder, 0
 
     def write_folder(folder, *rest):
         if len(numbered(folder.parent)) >= room:
@@ -190,21 +190,42 @@ def test_on_a_small_disk_old_ones_go_first_but_never_the_last_good_one(tmp_path,
             raise OSError(errno.ENOSPC, "No space left on device")
         true_write(folder, *rest)
 
+    def resize(checkpoints: int) -> None:
+        nonlocal room
+        room = checkpoints
+
     monkeypatch.setattr(checkpoint, "write_folder", write_folder)
+    return resize
+
+
+def test_on_a_small_disk_old_ones_go_first_but_never_the_last_good_one(tmp_path, small_disk):
+    small_disk(2)
     home = tmp_path / "checkpoints"
     for i in range(1, 6):
         put(tmp_path, i, keep=2)
         assert sorted(numbered(home)) == ([i - 1, i] if i > 1 else [1])
     # The newest is damaged: the one before it is the last good one, and stays.
     (home / "000005" / "000.safetensors").write_bytes(b"")
-    with pytest.raises(SaveError, match=r"000006 is NOT saved \(No space left on device\)"):
-        put(tmp_path, 6, keep=2)
-    assert good(load(tmp_path, lambda line: None)) == 4
-    room = 1
-    with pytest.raises(SaveError, match="000007 is NOT saved"):
+    put(tmp_path, 6, keep=2)
+    assert sorted(numbered(home)) == [4, 6]
+    small_disk(1)
+    with pytest.raises(SaveError, match=r"000007 is NOT saved \(No space left on device\)"):
         put(tmp_path, 7, keep=1)
-    assert good(load(tmp_path, lambda line: None)) == 4
+    assert sorted(numbered(home)) == [6]
+    assert good(load(tmp_path)) == 6
     assert not list(home.glob(".saving-*"))
+
+
+def test_a_disk_too_small_for_all_that_is_to_be_kept_holds_the_newest(tmp_path, small_disk):
+    small_disk(3)
+    said: list[str] = []
+    put(tmp_path, 1, keep=9, milestone=True, say=said.append)
+    for i in range(2, 6):
+        put(tmp_path, i, keep=9, say=said.append)
+    assert sorted(numbered(tmp_path / "checkpoints")) == [1, 4, 5]
+    assert good(load(tmp_path)) == 5
+    drop = "the disk is full: checkpoint {:06d} is dropped to make room for {:06d}".format
+    assert said == [drop(2, 4), drop(3, 5)]
 
 
 def test_a_milestone_outlives_a_run_that_went_on_from_before_it(tmp_path):
@@ -317,13 +338,15 @@ def test_a_full_disk_leaves_the_old_model_and_nothing_beside_it(tmp_path, disk):
         failed = False
         try:
             save_weights(path, state(2), {"of": 2})
-        except OSError:
+        except OSError as error:
             failed = True
+            named = error.filename
         came = disk.calm()
         tensors, card = load_weights(path)
         assert same(tensors, state(card["of"]))
         assert failed or card["of"] == 2
         if card["of"] == 1:
+            assert n == 0 or named == str(path)  # 0: when its folder is made
             assert {p.name for p in path.parent.iterdir()} == {"robot.safetensors", "robot.json"}
         if not came:
             break

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from swap.cli.main import ended_by
 from swap.errors import UserError
 from swap.view import Film, PictureCfg, Video, save_picture, strip
 from swap.view.demo import drop
@@ -127,6 +128,22 @@ def test_a_failing_ffmpeg_is_told_in_one_line(tmp_path, monkeypatch, fault):
     assert "\n" not in str(told.value)
     assert not list(tmp_path.glob("*.mp4"))
     assert not list(tmp_path.glob(".*"))
+
+
+def test_a_full_disk_is_told_as_one(tmp_path, monkeypatch):
+    """Also where ffmpeg ends with a word about something else."""
+    fake = tmp_path / "ffmpeg"
+    said = "could not write header: No space left on device", "nothing was written"
+    fake.write_text("#!/bin/sh\n" + "".join(f"echo '{line}' >&2\n" for line in said) + "exit 228\n")
+    fake.chmod(0o755)
+    monkeypatch.setattr(imageio_ffmpeg, "get_ffmpeg_exe", lambda: str(fake))
+    with (
+        pytest.raises(OSError, match=r"No space left on device: '.*a\.mp4'") as error,
+        Video(tmp_path / "a.mp4") as video,
+    ):
+        fill(video, [grey(1, (640, 360))] * 200)
+    assert ended_by(error.value, None) == 1  # its broken pipe is not that of a reader of ours
+    assert [file.name for file in tmp_path.iterdir()] == ["ffmpeg"]
 
 
 def test_a_strip_shows_first_and_last(tmp_path):

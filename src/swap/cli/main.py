@@ -78,7 +78,9 @@ def ended_by(error: BaseException, sig: int | None) -> int:
         print(f"swap: {error}", file=sys.stderr)
         return 2
     # `swap mirror | head`: the reader has seen enough. rich makes a SystemExit(1) of it.
-    if isinstance(error, BrokenPipeError) or isinstance(error.__context__, BrokenPipeError):
+    # But a full disk may follow upon the broken pipe of a program that we have started.
+    cause = error.__context__ if isinstance(error, SystemExit) else error
+    if isinstance(cause, BrokenPipeError):
         return 0
     if isinstance(error, OSError):  # the machine cannot: a full disk, a file that is not to be read
         print(f"swap: {told(error)}", file=sys.stderr)

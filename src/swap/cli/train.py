@@ -3,6 +3,7 @@ trained run folder out."""
 
 import contextlib
 import dataclasses
+import os
 import sys
 import time
 from collections.abc import Iterator
@@ -23,6 +24,7 @@ from swap.distributed import (
     torchrun_group,
 )
 from swap.errors import UserError, printable
+from swap.files import try_file
 from swap.presets import TrainCfg
 from swap.presets.parkour import ParkourCfg
 from swap.presets.table import get_preset, listed
@@ -135,6 +137,7 @@ def parse(options: list[str]) -> Plan:
                 f"'{folder}' already holds a run; go on with it by --resume {folder}, "
                 "or give another --out"
             )
+        check_folder(folder)
         if own_config:
             tell_changes(dataclasses.replace(default, run=cfg.run), cfg)
         return Plan(name, cfg, folder, device, started_s, None, model, origin)
@@ -143,6 +146,7 @@ def parse(options: list[str]) -> Plan:
         raise UserError("a resumed run goes on in its own folder; leave --out away")
     if cfg.seed != stored.seed:
         raise UserError(f"a resumed run keeps its seed, {stored.seed}; leave --seed away")
+    check_folder(folder)
     tell_changes(default, cfg)
     cfg = extended(cfg, stored, checkpoint)
     origin = checkpoint.config.get("from")
@@ -153,6 +157,15 @@ def tell_changes(old: TrainCfg, new: TrainCfg) -> None:
     for line in changes(to_json(old), to_json(new)):
         if not line.startswith(("run.minutes ", "run.iterations ", "run.steps ", ROBOT_DATA)):
             say(f"changed: {printable(line)}")
+
+
+def check_folder(folder: Path) -> None:
+    """One line if nothing can be written there, now and not when all is built; nothing is left."""
+    there = next(place for place in (folder, *folder.parents) if os.path.exists(place))
+    try:
+        try_file(there / "run")
+    except OSError as error:
+        raise UserError(f"cannot write into '{folder}' ({error.strerror})") from None
 
 
 def aimless(cfg: TrainCfg) -> TrainCfg:

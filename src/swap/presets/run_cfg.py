@@ -41,7 +41,7 @@ class RunCfg:
     save_minutes: float = 2.0
     """Minutes between checkpoints."""
     keep: int = 3
-    """Checkpoints to keep."""
+    """Checkpoints to keep; fewer where the disk is full."""
     milestone_minutes: float | None = None
     """Keep one checkpoint for good every so many minutes."""
     shard_mib: float = 14.0

@@ -54,12 +54,13 @@ def save(
     keep: int = 3,
     milestone: bool = False,
     shard_mib: float = 14.0,
+    say: Say = print,
 ) -> Path:
     """Write `run/checkpoints/000123/`; then keep the last few and the milestones.
 
-    On a full disk old ones go first, and it tries again. A failure leaves those that were there
-    and is raised as SaveError, in one line. The folder `run` has to be there: a run that was moved
-    or removed is not begun anew in its old place.
+    On a full disk old ones go first, and it tries again, down to the last good one: what is new is
+    worth more. A failure is raised as SaveError, in one line. The folder `run` has to be there: a
+    run that was moved or removed is not begun anew in its old place.
     """
     home = run / FOLDER
     place = home / f"{iteration:06d}"
@@ -82,13 +83,14 @@ def save(
         replace_file(home / LATEST, f"{place.name}\n".encode())
 
     try:
-        try:
-            write()
-        except OSError as error:
-            shutil.rmtree(fresh, ignore_errors=True)
-            if error.errno not in FULL or not make_room(home, iteration, keep):
-                raise
-            write()
+        while True:
+            try:
+                write()
+                break
+            except OSError as error:
+                shutil.rmtree(fresh, ignore_errors=True)
+                if error.errno not in FULL or not make_room(home, iteration, keep, say):
+                    raise
     except OSError as error:
         shutil.rmtree(fresh, ignore_errors=True)
         standing, why = pointed(home), error.strerror or error
@@ -181,15 +183,22 @@ def prune(home: Path, newest: int, keep: int) -> None:
         drop(place)
 
 
-def make_room(home: Path, newest: int, keep: int) -> bool:
+def make_room(home: Path, newest: int, keep: int, say: Say) -> bool:
     """Before a checkpoint is there that would push them out, drop those that it will: all but the
-    last `keep` - 1, and never the newest that is whole. Whether there was one to drop."""
+    last `keep` - 1. If there are none, drop the oldest, and tell it. Never the newest that is
+    whole. Whether there was one to drop."""
     places = sorted(numbered(home).items(), reverse=True)
     ahead = [place for n, place in places if n > newest]
     behind = [place for n, place in places if n <= newest]
-    safe = {pointed(home), next(filter(is_whole, behind), None), *behind[: keep - 1]}
-    dropped = [drop(place) for place in ahead + behind if place not in safe]
-    return any(dropped)
+    last = next(filter(is_whole, behind), None)
+    safe = {pointed(home), last, *behind[: keep - 1]}
+    dropped = [drop(place) for place in ahead + behind if place not in safe]  # all, not the first
+    if any(dropped):
+        return True
+    oldest = next((place for place in reversed(behind) if place != last and drop(place)), None)
+    if oldest:
+        say(f"the disk is full: checkpoint {oldest.name} is dropped to make room for {newest:06d}")
+    return oldest is not None
 
 
 def drop(place: Path) -> bool:

@@ -191,6 +191,7 @@ class CheckpointSaver:
                 keep=self.cfg.keep,
                 milestone=milestone,
                 shard_mib=self.cfg.shard_mib,
+                say=self.say,
             )
         except SaveError as error:
             if first:

@@ -4,6 +4,8 @@ The file appears under its name only when it is whole: a run that stops half-way
 previous film alone.
 """
 
+import errno
+import os
 import subprocess
 import tempfile
 from collections.abc import Sequence
@@ -24,6 +26,7 @@ GIF_PALETTE = "split[a][b];[a]palettegen=max_colors=128[p];[b][p]paletteuse=dith
 """One palette for the whole film: one for each frame would flicker, dither would not pack."""
 GIF_FASTEST = 50
 """A GIF counts in hundredths of a second, and players slow down what is faster than 2 of them."""
+FULL = os.strerror(errno.ENOSPC)
 SEAM = 4
 """White pixels between pictures."""
 
@@ -148,6 +151,8 @@ class Video:
             self._complaints.seek(0)
             said = self._complaints.read().decode(errors="replace").strip().splitlines()
             self.discard()
+            if any(FULL in line for line in said):  # the last line may be about something else
+                raise OSError(errno.ENOSPC, FULL, str(self.path))
             why = said[-1] if said else f"exit code {code}"
             raise UserError(f"ffmpeg could not write '{self.path}': {why}")
 
@@ -181,7 +186,10 @@ def save_picture(picture: np.ndarray, path: str | Path) -> None:
         raise _unwritable(path, error) from None
 
 
-def _unwritable(path: Path, error: OSError) -> UserError:
+def _unwritable(path: Path, error: OSError) -> Exception:
+    """A wrong path is the user's mistake, a full disk is not."""
+    if error.errno == errno.ENOSPC:
+        return OSError(error.errno, FULL, str(path))
     return UserError(f"cannot write '{path}': {error.strerror or _line(error)}")
 
 
