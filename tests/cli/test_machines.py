@@ -89,6 +89,11 @@ def test_a_file_that_cannot_be_written_is_told_before_the_work(tmp_path):
     assert [file.name for file in tmp_path.iterdir()] == ["folder"]  # the try has left nothing
 
 
+def test_a_path_that_may_not_be_read_is_bad_input(capsys):
+    assert cli.ended_by(PermissionError(13, "Permission denied", "x/checkpoints"), None) == 2
+    assert capsys.readouterr().err == "swap: 'x/checkpoints': Permission denied\n"
+
+
 def test_a_disk_without_room_is_told_before_the_work(tmp_path, monkeypatch):
     def full(handle: int, data: bytes) -> int:
         raise OSError(28, "No space left on device")

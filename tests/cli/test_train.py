@@ -206,6 +206,15 @@ def test_a_mistake_is_one_line(words, says, tmp_path, monkeypatch):
     assert not (tmp_path / "out").exists()  # nothing was begun
 
 
+def test_any_folder_that_can_be_written_will_do(tmp_path, monkeypatch):
+    """Whatever there is beside it."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "run").mkdir()
+    plan = parse([*TOY[1:], "--out", "new/folder"])
+    assert plan.folder == Path("new/folder")
+    assert [place.name for place in tmp_path.iterdir()] == ["run"]
+
+
 def test_a_mistake_is_exit_code_2(tmp_path):
     done = swap(*TOY, "--fit.bath", "3", "--out", tmp_path / "run")
     assert done.returncode == 2

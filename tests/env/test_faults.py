@@ -106,7 +106,7 @@ def test_a_pool_that_is_full_all_the_time_stops_the_run_and_a_rare_one_does_not(
         assert "--env.contacts N" in said[0]
         assert (stop is not None) == stops
         if stop:
-            assert "faults in 3000 steps are too many (most: contact_pool" in stop
+            assert "steps are too many (most: contact_pool" in stop
             assert "--env.contacts N" in stop
 
 

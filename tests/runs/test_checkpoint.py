@@ -236,9 +236,11 @@ def test_a_milestone_outlives_a_run_that_went_on_from_before_it(tmp_path):
         put(tmp_path, i, keep=1)
     assert sorted(numbered(tmp_path / "checkpoints")) == [3, 5]
     assert good(load(tmp_path)) == 3
+    said: list[str] = []
     for i in (5, 7, 9):  # and when the run comes by again, that one is kept for good
-        put(tmp_path, i, keep=1)
+        put(tmp_path, i, keep=1, say=said.append)
     assert sorted(numbered(tmp_path / "checkpoints")) == [5, 9]
+    assert [line.split()[:2] for line in said] == [["milestone", "000005"]]
 
 
 def test_no_checkpoint_is_written_where_there_is_no_run(tmp_path):

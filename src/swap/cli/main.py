@@ -84,7 +84,7 @@ def ended_by(error: BaseException, sig: int | None) -> int:
         return 0
     if isinstance(error, OSError):  # the machine cannot: a full disk, a file that is not to be read
         print(f"swap: {told(error)}", file=sys.stderr)
-        return 1
+        return 2 if isinstance(error, PermissionError) else 1  # a path of the user's, or bad luck
     raise error
 
 

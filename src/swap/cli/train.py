@@ -163,7 +163,7 @@ def check_folder(folder: Path) -> None:
     """One line if nothing can be written there, now and not when all is built; nothing is left."""
     there = next(place for place in (folder, *folder.parents) if os.path.exists(place))
     try:
-        try_file(there / "run")
+        try_file(there / ".try")
     except OSError as error:
         raise UserError(f"cannot write into '{folder}' ({error.strerror})") from None
 

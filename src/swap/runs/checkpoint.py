@@ -66,7 +66,9 @@ def save(
     place = home / f"{iteration:06d}"
     fresh = home / f".saving-{place.name}"
     facts = {"iteration": iteration, "config": dict(config), "numbers": dict(numbers)}
-    milestone = milestone or (place / MILESTONE).exists()
+    if (place / MILESTONE).exists():  # of a run that was resumed from before it
+        say(f"milestone {place.name} is of the run as it went on before; it is replaced")
+        milestone = True
     if home.is_symlink():  # it would be filled and pruned elsewhere, and not read again
         raise SaveError(f"'{home}' is a symbolic link; name another folder")
 
