@@ -4,6 +4,7 @@ trained run folder out."""
 import contextlib
 import dataclasses
 import os
+import shlex
 import sys
 import time
 from collections.abc import Iterator
@@ -202,7 +203,7 @@ def work(plan: Plan, team: Team) -> int:
     if team.rank:
         return code
     start = "" if team.alone else f"torchrun --nproc-per-node {team.size} -m "
-    again = start + f"swap train --resume {plan.folder}"
+    again = start + f"swap train --resume {shlex.quote(str(plan.folder))}"
     if outcome.fault:
         print(f"swap: {outcome.fault}", file=sys.stderr)
         return 1
