@@ -23,7 +23,7 @@ from swap.runs.checkpoint import FOLDER, LATEST, numbered
 from swap.runs.config import changes
 from swap.runs.console import clock, short
 from swap.runs.memory import check_memory
-from swap.runs.models import SavedModel, read_model
+from swap.runs.models import SavedModel, find_run, read_model
 from swap.runs.parkour import ParkourCfg
 from swap.runs.presets import find, listed
 from swap.runs.reading import measured
@@ -98,7 +98,7 @@ def parse(options: list[str]) -> Plan:
     origin = given(options, "--from")
     if resumed and origin:
         raise UserError("--from starts a new run, --resume goes on with one; give only one")
-    checkpoint = load(Path(resumed), say) if resumed else None
+    checkpoint = load(find_run(Path(resumed)), say) if resumed else None
     model = read_model(Path(origin), say) if origin else None
     own_config = model is not None and name is None
     robot = given(options, "--env.robot")

@@ -58,8 +58,8 @@ def save(
     """Write `run/checkpoints/000123/`; then keep the last few and the milestones.
 
     On a full disk old ones go first, and it tries again, down to the last good one: what is new is
-    worth more. A failure is raised as SaveError, in one line. The folder `run` has to be there: a run that was moved
-    or removed is not begun anew in its old place.
+    worth more. A failure is raised as SaveError, in one line. The folder `run` has to be there: a
+    run that was moved or removed is not begun anew in its old place.
     """
     home = run / FOLDER
     place = home / f"{iteration:06d}"
@@ -192,7 +192,8 @@ def make_room(home: Path, newest: int, keep: int, say: Say) -> bool:
     behind = [place for n, place in places if n <= newest]
     last = next(filter(is_whole, behind), None)
     safe = {pointed(home), last, *behind[: keep - 1]}
-    if any([drop(place) for place in ahead + behind if place not in safe]):
+    dropped = [drop(place) for place in ahead + behind if place not in safe]
+    if any(dropped):
         return True
     oldest = next((place for place in reversed(behind) if place != last and drop(place)), None)
     if oldest:
