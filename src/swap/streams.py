@@ -1,7 +1,8 @@
 """Output whose reader may go away at any time: text in; on to the reader, or nowhere, out.
 
 A terminal is closed, `tee` dies of the same Ctrl-C, a disk is full: work is worth more than the
-lines it prints, so a write that fails does no harm.
+lines it prints, so a write that fails does no harm; files are written and the exit code is found
+all the same. What was lost is told in the end, unless the reader had seen enough.
 """
 
 import contextlib
@@ -17,13 +18,15 @@ class ResilientStream:
 
     def __init__(self, stream: TextIO) -> None:
         self.stream, self.gone = stream, False
+        self.error: OSError | None = None
+        """Why something was lost; not set where the reader has left (`swap mirror | head`)."""
 
     def write(self, text: str) -> int:
         if not self.gone:
             try:
                 self.stream.write(text)
-            except (OSError, ValueError):  # ValueError: the stream is closed
-                self._give_up()
+            except (OSError, ValueError) as error:  # ValueError: the stream is closed
+                self._give_up(error)
         return len(text)
 
     def writelines(self, lines: Any) -> None:
@@ -34,12 +37,14 @@ class ResilientStream:
         if not self.gone:
             try:
                 self.stream.flush()
-            except (OSError, ValueError):
-                self._give_up()
+            except (OSError, ValueError) as error:
+                self._give_up(error)
 
-    def _give_up(self) -> None:
+    def _give_up(self, error: Exception) -> None:
         """What the stream still holds goes nowhere; else Python would try again when it ends."""
         self.gone = True
+        if isinstance(error, OSError) and not isinstance(error, BrokenPipeError):
+            self.error = error
         with contextlib.suppress(OSError, ValueError):
             nowhere = os.open(os.devnull, os.O_WRONLY)
             os.dup2(nowhere, self.stream.fileno())
@@ -51,7 +56,7 @@ class ResilientStream:
 
 def prepare_streams() -> None:
     """Streams that are closed lead nowhere; letters that stdout has not become question marks; and
-    a complaint that cannot be told does not hide the exit code."""
+    what cannot be told stops no work and does not hide the exit code."""
     # The next file to be opened would take the number of a closed stream, and get what is printed.
     while (handle := os.open(os.devnull, os.O_RDWR)) <= 2:
         os.set_inheritable(handle, True)
@@ -62,7 +67,7 @@ def prepare_streams() -> None:
         sys.stderr = open(2, "w", closefd=False)  # noqa: SIM115
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")
-    sys.stderr = resilient(sys.stderr)
+    sys.stdout, sys.stderr = resilient(sys.stdout), resilient(sys.stderr)
 
 
 def resilient(stream: TextIO) -> TextIO:
@@ -73,13 +78,21 @@ def resilient(stream: TextIO) -> TextIO:
 @contextlib.contextmanager
 def resilient_output() -> Iterator[None]:
     """Stdout and stderr may go away while this lasts, and nobody will notice."""
-    out, err = sys.stdout, sys.stderr
-    with contextlib.redirect_stdout(resilient(out)), contextlib.redirect_stderr(resilient(err)):
+    out, err = resilient(sys.stdout), resilient(sys.stderr)
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
         try:
             yield
         finally:
-            sys.stdout.flush()
-            sys.stderr.flush()
+            for stream in (out, err):
+                stream.flush()
+                cast(ResilientStream, stream).error = None
+
+
+def lost_output() -> OSError | None:
+    """Why some of what was printed did not arrive."""
+    out = resilient(sys.stdout)
+    out.flush()
+    return cast(ResilientStream, out).error
 
 
 def write_stderr(line: str) -> None:

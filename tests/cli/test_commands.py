@@ -80,6 +80,16 @@ def test_doctor_names_the_cure_for_what_is_missing(capsys, monkeypatch):
     assert "pip install -c constraints.txt no-such-package" in capsys.readouterr().out
 
 
+def test_doctor_does_not_believe_in_an_ffmpeg_that_is_not_there(monkeypatch):
+    from swap.cli import doctor
+
+    assert doctor.ffmpeg()["state"] == "ok"
+    monkeypatch.setenv("IMAGEIO_FFMPEG_EXE", "/no/such/ffmpeg")
+    told = doctor.ffmpeg()
+    assert told["state"] == "none"
+    assert "/no/such/ffmpeg is no program" in told["found"]
+
+
 @pytest.mark.parametrize(("works", "state"), [(True, "ok"), (False, "unused")])
 def test_doctor_of_a_gpu_says_whether_kernels_can_be_compiled(works, state, monkeypatch):
     from swap.cli import doctor

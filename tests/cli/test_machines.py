@@ -227,14 +227,34 @@ def test_sizes_of_a_bench_that_nothing_can_hold_are_refused(option, size):
     assert flag in str(error.value)
 
 
-@pytest.mark.parametrize("line", ["mirror", "robots", "--help", "train --help"])
-def test_a_reader_that_has_seen_enough_is_no_failure(line):
+def unread(line: str) -> subprocess.CompletedProcess[bytes]:
+    """Its reader is gone before the first word: no race."""
     reader, writer = os.pipe()
-    os.close(reader)  # it is gone before the first word: no race
+    os.close(reader)
     with os.fdopen(writer, "wb") as out:
         words = [sys.executable, "-m", "swap", *line.split()]
-        done = subprocess.run(words, stdout=out, stderr=subprocess.PIPE, check=False, timeout=60)
+        return subprocess.run(words, stdout=out, stderr=subprocess.PIPE, check=False, timeout=60)
+
+
+@pytest.mark.parametrize("line", ["mirror", "robots", "--help", "train --help"])
+def test_a_reader_that_has_seen_enough_is_no_failure(line):
+    done = unread(line)
     assert (done.returncode, done.stderr) == (0, b"")
+
+
+def test_what_is_not_read_is_measured_and_written_all_the_same(tmp_path):
+    """Tables are lost with their reader, or on a full disk; files and exit codes are not."""
+    words = f"--family flat --out {tmp_path}/gallery --size 16x16 --json {tmp_path}/x.json"
+    done = unread(f"courses {words}")
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert (tmp_path / "gallery" / "index.html").exists()
+    assert len(json.loads((tmp_path / "x.json").read_text())["rows"]) == 1
+    (tmp_path / "x.json").unlink()
+    done = sh(f"swap robots --json {tmp_path}/x.json >/dev/full")
+    assert done.returncode == 1
+    assert "cannot write what is printed: No space left on device" in one_line(done.stderr)
+    assert json.loads((tmp_path / "x.json").read_text())["rows"]
+    assert unread("robots --robot nobody").returncode == 2
 
 
 def test_a_container_has_what_it_is_given(tmp_path, monkeypatch):

@@ -123,7 +123,7 @@ def test_killed_and_resumed_it_ends_as_if_nothing_had_been(tmp_path):
 
 @pytest.mark.parametrize(("sig", "code"), CODES.items())
 def test_ctrl_c_saves_and_ends_with_the_way_to_go_on(tmp_path, sig, code):
-    run = tmp_path / "run"
+    run = tmp_path / "my run"
     child = subprocess.Popen(
         command(*TOY, "--out", run), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
@@ -131,7 +131,7 @@ def test_ctrl_c_saves_and_ends_with_the_way_to_go_on(tmp_path, sig, code):
     child.send_signal(sig)
     out, err = child.communicate(timeout=30)
     assert child.returncode == code
-    assert out.splitlines()[-1].endswith(f"go on with: swap train --resume {run}")
+    assert out.splitlines()[-1].endswith(f"go on with: swap train --resume '{run}'")
     assert err == "stopping after this iteration, then saving; once more to stop at once\n"
     assert load(run).iteration == len(read_metrics(run))
     assert swap("train", "--resume", run, "--iterations", 1).returncode == 0

@@ -93,6 +93,26 @@ def test_a_wrong_path_is_one_line_with_what_is_there(wrong, told, places):
     assert "\n" not in str(error.value)
 
 
+@pytest.mark.parametrize(
+    ("wrong", "told"),
+    [
+        ("nope", "no checkpoint in 'nope'; name the folder of a run$"),
+        ("out/frst", "no checkpoint in 'out/frst'; .*did you mean out/first\\?"),
+        ("out/first/metrics.jsonl", "no checkpoint in .*did you mean out/first\\?"),
+        ("out/first/checkpoints", "no checkpoint in .*did you mean out/first\\?"),
+        ("good", "'good' is a model: a new run can begin with it, swap train --from good$"),
+        ("models/good.safetensors", "begin with it, swap train --from models/good.safetensors$"),
+    ],
+)
+def test_a_run_to_resume_that_is_none_is_one_line_with_what_is_there(wrong, told, places):
+    Path("models/good.safetensors").touch()
+    Path("out/first/checkpoints").mkdir(parents=True)
+    Path("out/first/metrics.jsonl").touch()
+    with pytest.raises(UserError, match=told) as error:
+        parse(["--resume", wrong])
+    assert "\n" not in str(error.value)
+
+
 def test_a_file_that_is_empty_is_told(tmp_path):
     file = tmp_path / "nothing.safetensors"
     file.touch()

@@ -142,7 +142,7 @@ def test_a_full_disk_is_told_as_one(tmp_path, monkeypatch):
         Video(tmp_path / "a.mp4") as video,
     ):
         fill(video, [grey(1, (640, 360))] * 200)
-    assert ended_by(error.value, None) == 1  # its broken pipe is not that of a reader of ours
+    assert ended_by(error.value, None) == 1  # the broken pipe before it was ffmpeg's
     assert [file.name for file in tmp_path.iterdir()] == ["ffmpeg"]
 
 

@@ -107,10 +107,13 @@ def ffmpeg() -> dict[str, str]:
     try:
         import imageio_ffmpeg
 
-        return row("ffmpeg", "ok", imageio_ffmpeg.get_ffmpeg_exe())
+        named = imageio_ffmpeg.get_ffmpeg_exe()  # of the variable it believes anything
+        if shutil.which(named):
+            return row("ffmpeg", "ok", named)
+        found = f"{named} is no program; swap play needs one"
     except (ImportError, RuntimeError, OSError):
-        mend = "install ffmpeg, or set IMAGEIO_FFMPEG_EXE"
-        return row("ffmpeg", "none", "swap play needs one", mend)
+        found = "swap play needs one"
+    return row("ffmpeg", "none", found, "install ffmpeg, or set IMAGEIO_FFMPEG_EXE")
 
 
 def folder(cache: Cache) -> dict[str, str]:

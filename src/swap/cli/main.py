@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 import swap
 from swap import signals
 from swap.errors import UserError, unknown
-from swap.streams import prepare_streams, resilient
+from swap.streams import lost_output, prepare_streams
 
 T = TypeVar("T")
 
@@ -59,13 +59,12 @@ def main() -> None:
         work = prepare(sys.argv[1:])
         signals.handle_stop_signals(unwinding)
         code = work()
-        sys.stdout.flush()
     except BaseException as error:
         code = ended_by(error, unwinding.signal)
-    signals.handle_stop_signals(
-        signal.SIG_DFL
-    )  # what there was to lose is safe; now a signal just ends it
-    resilient(sys.stdout).flush()
+    # What there was to lose is safe; now a signal just ends it.
+    signals.handle_stop_signals(signal.SIG_DFL)
+    if (lost := lost_output()) and code == 0:
+        code = ended_by(lost, None)
     sys.exit(code)
 
 
@@ -77,10 +76,9 @@ def ended_by(error: BaseException, sig: int | None) -> int:
     if isinstance(error, UserError):
         print(f"swap: {error}", file=sys.stderr)
         return 2
-    # `swap mirror | head`: the reader has seen enough. rich makes a SystemExit(1) of it.
-    # But a full disk may follow upon the broken pipe of a program that we have started.
-    cause = error.__context__ if isinstance(error, SystemExit) else error
-    if isinstance(cause, BrokenPipeError):
+    if isinstance(error, SystemExit) and not error.code:  # --help
+        return 0
+    if isinstance(error, BrokenPipeError):  # `--json /dev/stdout | head`: it has seen enough
         return 0
     if isinstance(error, OSError):  # the machine cannot: a full disk, a file that is not to be read
         print(f"swap: {told(error)}", file=sys.stderr)
@@ -173,7 +171,6 @@ def parse(
             return parsed
     except SystemExit as stop:
         if stop.code in (0, None):  # --help
-            sys.stdout.flush()  # what does not arrive is told
             raise
         raise UserError(one_line(complaint.getvalue(), prog)) from None
 

@@ -4,6 +4,7 @@ trained run folder out."""
 import contextlib
 import dataclasses
 import os
+import shlex
 import sys
 import time
 from collections.abc import Iterator
@@ -34,7 +35,7 @@ from swap.runs.config import changes
 from swap.runs.console import clock, short
 from swap.runs.migrations import as_stored, option_today
 from swap.runs.safe_read import is_nonnegative
-from swap.runs.saved_model import SavedModel, read_model
+from swap.runs.saved_model import SavedModel, find_run, read_model
 from swap.runs.stored_robot import tell_robot, with_robot
 from swap.runs.warm_start import config_from, start_from
 from swap.signals import exit_code
@@ -106,7 +107,7 @@ def parse(options: list[str]) -> Plan:
     origin = given(options, "--from")
     if resumed and origin:
         raise UserError("--from starts a new run, --resume goes on with one; give only one")
-    checkpoint = load(Path(resumed), say) if resumed else None
+    checkpoint = load(find_run(Path(resumed)), say) if resumed else None
     model = read_model(Path(origin), say) if origin else None
     own_config = model is not None and name is None
     robot = given(options, "--env.robot")
@@ -211,7 +212,7 @@ def work(plan: Plan, processes: ProcessGroup) -> int:
     if processes.rank:
         return code
     start = "" if processes.alone else f"torchrun --nproc-per-node {processes.size} -m "
-    again = start + f"swap train --resume {plan.folder}"
+    again = start + f"swap train --resume {shlex.quote(str(plan.folder))}"
     if outcome.fault:
         print(f"swap: {outcome.fault}", file=sys.stderr)
         return 1

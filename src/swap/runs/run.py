@@ -1,6 +1,7 @@
 """The run: a trainable and a folder in; iterations, checkpoints, metrics and a clean end out."""
 
 import contextlib
+import shlex
 import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -140,7 +141,7 @@ def restore(distributed: DistributedTrainable, resume: Checkpoint) -> tuple[int,
         told = " ".join(lines[:2])  # torch gives its reason on the second line
         raise UserError(
             f"checkpoint {resume.path.name} does not fit this config: {told}; to begin a new run "
-            f"with its networks: swap train --from {resume.path.parent.parent}"
+            f"with its networks: swap train --from {shlex.quote(str(resume.path.parent.parent))}"
         ) from error
     spent = resume.numbers[RUN]
     return resume.iteration, spent["elapsed_s"], spent.get("steps", 0.0)

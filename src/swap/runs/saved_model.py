@@ -4,6 +4,7 @@ A kept file names its tensors as a checkpoint does: networks, and optimisers if 
 The curriculum is in it as `curriculum/FAMILY`: the frontiers of all worlds of that family, sorted.
 """
 
+import contextlib
 import os
 import sysconfig
 from collections.abc import Mapping
@@ -84,6 +85,19 @@ def find_model(path: Path) -> Path:
         wrong += f"model: {known}"
     meant = nearby(path)
     raise UserError(f"{wrong}; did you mean {' or '.join(map(str, meant))}?" if meant else wrong)
+
+
+def find_run(path: Path) -> Path:
+    """The same path, if a run is there; otherwise one line with what may have been meant."""
+    if holds_run(path):
+        return path
+    wrong = f"no checkpoint in '{path}'; name the folder of a run"
+    if runs := [place for place in nearby(path) if holds_run(place)]:
+        raise UserError(f"{wrong}; did you mean {' or '.join(map(str, runs))}?")
+    with contextlib.suppress(UserError):
+        find_model(path)
+        wrong += f"; '{path}' is a model: a new run can begin with it, swap train --from {path}"
+    raise UserError(wrong)
 
 
 def holds_run(path: Path) -> bool:

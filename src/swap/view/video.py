@@ -131,7 +131,9 @@ class Video:
                 stderr=self._complaints,
             )
         except (OSError, RuntimeError) as error:
-            raise UserError(f"no ffmpeg to write '{self.path}' with: {_line(error)}") from None
+            raise UserError(
+                f"no ffmpeg to write '{self.path}' with: {_line(error)}; swap doctor tells more"
+            ) from None
 
     def _send(self, picture: np.ndarray) -> None:
         assert self._ffmpeg is not None
