@@ -97,9 +97,13 @@ def test_under_nohup_a_closed_terminal_is_no_reason_to_stop(tmp_path):
 
 
 def test_timeout_sends_its_signal_twice_and_the_run_saves(tmp_path):
+    """To its child and to its group; it does so for a signal of its own, and for one it gets."""
     run = tmp_path / "run"
-    words = ["timeout", "--preserve-status", "10", *command(*TOY, "--out", run)]
-    assert subprocess.run(words, capture_output=True, check=False).returncode == 143
+    words = ["timeout", "--preserve-status", "600", *command(*TOY, "--out", run)]
+    limit = subprocess.Popen(words, stdout=subprocess.DEVNULL)
+    wait_for(run)
+    limit.send_signal(signal.SIGTERM)
+    assert limit.wait(timeout=60) == 143
     assert_saved(run)
 
 
