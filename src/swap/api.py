@@ -7,15 +7,15 @@ while not env.finished:
     obs = env.step(agent.act(obs)).obs
 """
 
-from dataclasses import replace
 from pathlib import Path
 from typing import overload
 
 from swap.courses import difficulty_of
+from swap.device.choice import chosen
 from swap.env import EnvCfg, ParkourEnv
 from swap.env.trials import Trials
 from swap.errors import UserError
-from swap.evaluate.success import TIME_S, course_of
+from swap.evaluate.success import course_of, trials_env
 from swap.presets import ParkourCfg, get_preset
 from swap.runs.trained_robot import TrainedRobot, engine_for, load_trained
 
@@ -61,26 +61,12 @@ def make_env(
     episode each, then `env.finished`, and `env.outcome()` tells how they ended.
     """
     cfg = env_cfg(of)
-    if device == "auto":
-        import torch
-
-        device = "cuda" if torch.cuda.is_available() else "cpu"
-    engine = engine_for(device)
+    device = chosen(device)
     if family is None:
-        return ParkourEnv(cfg, worlds, engine=engine, device=device, seed=seed)
-    if not speed_mps > 0:
-        raise UserError(f"speed_mps={speed_mps:g} leads to no goal; use more than 0, e.g. 1.0")
+        return ParkourEnv(cfg, worlds, engine=engine_for(device), device=device, seed=seed)
     difficulty = 0.0 if size is None else difficulty_of(family, size)
     courses = [course_of(family, difficulty, k, seed=seed, side="both") for k in range(worlds)]
-    return ParkourEnv.trials(
-        replace(cfg, random=replace(cfg.random, push_every_s=0.0)),
-        courses,
-        command=(speed_mps, 0.0, 0.0),
-        time_s=TIME_S / min(speed_mps, 1.0),
-        engine=engine,
-        device=device,
-        seed=seed,
-    )
+    return trials_env(cfg, courses, speed_mps, device, seed)
 
 
 def env_cfg(of: TrainedRobot | EnvCfg | str) -> EnvCfg:

@@ -3,6 +3,8 @@
 import json
 import shutil
 from dataclasses import replace
+from functools import reduce
+from operator import getitem
 from pathlib import Path
 
 import pytest
@@ -11,7 +13,7 @@ import torch
 from swap.cli.main import dispatch
 from swap.errors import UserError
 from swap.presets.table import get_preset
-from swap.runs import load, migrations
+from swap.runs import from_json, load, migrations, to_json
 from swap.runs.migrations import KEY, Renames, as_stored, upgraded
 from swap.runs.safe_read import DamagedError
 from swap.runs.saved_model import keep, read_model
@@ -108,8 +110,14 @@ def test_cards_of_before_give_the_configs_they_gave(name):
     assert KEY not in card
     told, _ = upgraded(card, {})
     assert told["preset"] == name
-    model = read_model(Path(name))
-    assert model.cfg.env.robot == "apollo"
+    new = to_json(from_json(type(get_preset(name)), told["cfg"]))
+    moved = {"ppo.kl": "ppo.desired_kl", "env.hardest": "env.max_difficulty"}
+    moved |= {"env.ends.episode_s": "env.terminations.episode_length_s", "env.robot": "env.robot"}
+    moved |= {"run.guard.share": "run.guard.fault_fraction", "ppo.calm_std": "ppo.final_max_std"}
+    for old, today in moved.items():
+        assert reduce(getitem, today.split("."), new) == reduce(
+            getitem, old.split("."), card["cfg"]
+        )
 
 
 def test_a_file_of_before_holds_what_its_run_holds():

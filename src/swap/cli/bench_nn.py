@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from swap.cli.device import chosen
 from swap.cli.show import Report, show, writable
+from swap.device.choice import chosen
 from swap.errors import UserError
 from swap.validate import check_numbers
 

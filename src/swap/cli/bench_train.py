@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from swap.cli.device import chosen
 from swap.cli.show import Report, show, writable
+from swap.device.choice import chosen
 from swap.validate import check_numbers
 
 

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import tyro
 
-from swap.cli.device import chosen
 from swap.cli.show import Report, show, writable
+from swap.device.choice import chosen
 from swap.validate import check_numbers
 
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import tyro
 
-from swap.cli.device import chosen
 from swap.cli.show import Report, save, show, writable
+from swap.device.choice import chosen
 from swap.validate import check_numbers
 
 if TYPE_CHECKING:

@@ -14,8 +14,8 @@ from typing import Annotated, Any, TypeVar
 
 import tyro
 
-from swap.cli.device import chosen
 from swap.cli.main import parse as parse_options
+from swap.device.choice import chosen
 from swap.device.memory import check_memory
 from swap.distributed import (
     PeerLostError,

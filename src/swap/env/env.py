@@ -308,7 +308,8 @@ class ParkourEnv:
     # --- figures and checkpoints ----------------------------------------------------------------
     def metrics(self, processes: ProcessGroup = SINGLE_PROCESS) -> dict[str, float]:
         """Figures since the last call, by name; waits for the device. Frontiers are mean sizes in
-        each family's own unit. In a team, over all its worlds, of which everyone has equally many.
+        each family's own unit. With several processes, over the worlds of
+        all, of which each has equally many.
         """
         told = self.episode_metrics.read(processes, self.engine.faults())
         level = self.curriculum.frontier.clamp(max=self.curriculum.levels - 1)

@@ -16,9 +16,9 @@ import numpy as np
 import torch
 
 from swap.courses import FAMILIES, Course, make, size_of
-from swap.env import ParkourEnv
+from swap.env import EnvCfg, ParkourEnv
 from swap.env.terminations import EndReason
-from swap.env.trials import TrialResults
+from swap.env.trials import TrialResults, Trials
 from swap.errors import UserError
 from swap.evaluate.causes import RANDOM, causes, drawn_values
 from swap.evaluate.wilson import wilson
@@ -110,6 +110,31 @@ def measure(
                 reasons, values = reasons[trials:], values[trials:]
 
 
+def trials_env(
+    cfg: EnvCfg,
+    courses: Sequence[Course],
+    speed_mps: float,
+    device: str,
+    seed: int,
+    *,
+    each: int = 1,
+) -> Trials:
+    """`each` worlds on every course, told to walk ahead at that speed, in good time."""
+    if not (speed_mps > 0 and math.isfinite(speed_mps)):
+        raise UserError(f"a speed of {speed_mps:g} leads to no goal; use more than 0, e.g. 1.0 m/s")
+    # Pushes are a part of training, not of the task.
+    return ParkourEnv.trials(
+        replace(cfg, random=replace(cfg.random, push_every_s=0.0)),
+        courses,
+        each=each,
+        command=(speed_mps, 0.0, 0.0),
+        time_s=TIME_S / min(speed_mps, 1.0),
+        engine=engine_for(device),
+        device=device,
+        seed=seed,
+    )
+
+
 @torch.no_grad()
 def run_trials(
     robot: TrainedRobot,
@@ -124,18 +149,7 @@ def run_trials(
 ) -> TrialResults:
     """One episode in every world, `each` on every course. `look` is told now and then how many
     trials have ended, and the share of the work that is done."""
-    # Pushes are a part of training, not of the task.
-    random = replace(robot.cfg.env.random, push_every_s=0.0)
-    env = ParkourEnv.trials(
-        replace(robot.cfg.env, random=random),
-        courses,
-        each=each,
-        command=(speed_mps, 0.0, 0.0),
-        time_s=TIME_S / min(speed_mps, 1.0),
-        engine=engine_for(device),
-        device=device,
-        seed=seed,
-    )
+    env = trials_env(robot.cfg.env, courses, speed_mps, device, seed, each=each)
     agent, obs = robot.agent_for(env, blind=blind), env.reset()
     limit = env.cfg.episode_steps
     for step in range(limit + 1):

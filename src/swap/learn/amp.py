@@ -193,7 +193,7 @@ class AMP:
         return expert, self.ring.rows.index_select(0, self.ours)
 
     def _acquaint(self) -> None:
-        """In a team: let the normalisers of all learn from the samples that all have picked."""
+        """Let the normalisers of all processes learn from the samples that all have picked."""
         self._look()
         self.statistics.pool()
 

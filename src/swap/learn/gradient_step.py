@@ -1,4 +1,4 @@
-"""One gradient step of a team: what each process finds on its samples in, what all found out.
+"""One gradient step of several processes: what each finds on its samples in, what all found out.
 
 Each process first finds the gradients and figures of its own samples. These are means over the
 samples that count, so the mean over everybody's samples is the mean over processes, weighted by how

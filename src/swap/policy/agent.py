@@ -38,12 +38,12 @@ class Agent:
         self.latent_state.record(action)
         return action
 
-    def _look(self, rate: LatentState, obs: Mapping[str, Tensor], fresh: Tensor | None) -> None:
+    def _look(self, state: LatentState, obs: Mapping[str, Tensor], fresh: Tensor | None) -> None:
         if fresh is not None:
-            rate.reset(fresh)
-        self.ticked = rate.due
+            state.reset(fresh)
+        self.ticked = state.due
         if self.ticked:  # images are looked at only then
             seen = obs["depth_noisy"]
             seen = torch.ones_like(seen) if self.blind else seen
-            rate.tick(rate.model.cfg.depth.from_linear(seen), obs["proprioception"], None)
-            rate.finish_tick()
+            state.tick(state.model.cfg.depth.from_linear(seen), obs["proprioception"], None)
+            state.finish_tick()
