@@ -1,9 +1,8 @@
 """The mirror: representations, named fields, and the even/odd basis. Read in this order:
 
-rep -> parity -> layout -> body -> grid -> spaces -> audit
+rep -> parity -> layout -> body -> grid -> spaces
 """
 
-from swap.symmetry.audit import equivariance_error
 from swap.symmetry.body import PITCH, ROLL, ROTATION, VECTOR, YAW, Body, JointAxis, quadruped
 from swap.symmetry.grid import Grid
 from swap.symmetry.layout import Field, Layout
@@ -28,7 +27,6 @@ __all__ = [
     "Parity",
     "Rep",
     "Spaces",
-    "equivariance_error",
     "flip",
     "quadruped",
     "quantities",
