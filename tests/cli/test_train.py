@@ -15,7 +15,8 @@ from pathlib import Path
 import pytest
 
 from swap.cli import main as cli
-from swap.cli.train import parse, suited
+from swap.cli.train import parse
+from swap.cli.train_argv import suited
 from swap.errors import UserError
 from swap.presets import PRESETS, register
 from swap.presets.table import get_preset, listed

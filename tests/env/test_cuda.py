@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from swap.courses import make
-from swap.env import CommandCfg, EnvCfg, ParkourEnv, RandomCfg, TerminationCfg
+from swap.env import CommandCfg, EnvCfg, ParkourEnv, RandomCfg, TerminationCfg, Trials
 
 pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA GPU")
 
@@ -138,8 +138,7 @@ def test_a_recording_survives_a_resume():
 def test_trials_are_recorded_too():
     courses = [make(name, 0.3, np.random.default_rng(0)) for name in ("flat", "box", "gap")]
     recorded, called = (
-        ParkourEnv.trials(CFG, courses, each=8, time_s=0.6, capture=capture, **ON)
-        for capture in (True, False)
+        Trials(CFG, courses, each=8, time_s=0.6, capture=capture, **ON) for capture in (True, False)
     )
     for env in (recorded, called):
         env.reset()

@@ -15,6 +15,7 @@ from swap.env import (
     RandomCfg,
     StartCfg,
     TerminationCfg,
+    Trials,
 )
 from swap.env.observations import SCALES
 from swap.errors import UserError
@@ -338,7 +339,7 @@ def test_trials_run_once_on_the_courses_given():
 
     courses = [make(name, 0.0, np.random.default_rng(0)) for name in ("flat", "box", "gap")]
     cfg = EnvCfg(noise=QUIET, start=StartCfg(0, 0, 0, 0, 0, 0, 0, 0), random=RandomCfg(FIXED, 0))
-    env = ParkourEnv.trials(cfg, courses, each=2, command=(1.0, 0.0, 0.0), time_s=3.0)
+    env = Trials(cfg, courses, each=2, command=(1.0, 0.0, 0.0), time_s=3.0)
     obs = env.reset()
     assert env.n == 6
     assert env.engine.course_id.tolist() == [0, 0, 1, 1, 2, 2]
@@ -368,7 +369,7 @@ def test_a_trial_beyond_its_goal_succeeds():
     import numpy as np
 
     course = replace(make("flat", 0.0, np.random.default_rng(0)), goal_x=-2.0)
-    env = ParkourEnv.trials(EnvCfg(), [course], each=3)
+    env = Trials(EnvCfg(), [course], each=3)
     env.reset()
     for _ in range(40):
         env.step(torch.zeros(3, 12))

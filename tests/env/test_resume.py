@@ -5,7 +5,7 @@ import json
 import pytest
 import torch
 
-from swap.env import CommandCfg, EnvCfg, ParkourEnv, RandomCfg, TerminationCfg
+from swap.env import CommandCfg, EnvCfg, ParkourEnv, RandomCfg, TerminationCfg, Trials
 from swap.errors import UserError
 
 BUSY = EnvCfg(  # ends, pushes and new commands all the time
@@ -95,7 +95,7 @@ def test_trials_too():
     from swap.courses import make
 
     courses = [make(name, 0.2, np.random.default_rng(0)) for name in ("flat", "box", "gap")]
-    one, two = (ParkourEnv.trials(EnvCfg(), courses, each=2, time_s=1.0) for _ in range(2))
+    one, two = (Trials(EnvCfg(), courses, each=2, time_s=1.0) for _ in range(2))
     one.reset()
     for _ in live(one, 25, seed=0):
         pass

@@ -268,10 +268,4 @@ class EnvCfg:
         return round(self.terminations.episode_length_s / CONTROL_DT)
 
 
-QUIET = (
-    ObservationNoiseCfg(0.0, 0.0, 0.0, 0.0),
-    StartCfg(0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0),
-)
-"""Perfect senses and one start, for measuring."""
-
 EngineName = Literal["cpu", "gpu"]

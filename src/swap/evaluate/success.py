@@ -16,7 +16,7 @@ import numpy as np
 import torch
 
 from swap.courses import FAMILIES, Course, make, size_of
-from swap.env import EnvCfg, ParkourEnv
+from swap.env import EnvCfg
 from swap.env.terminations import EndReason
 from swap.env.trials import TrialResults, Trials
 from swap.errors import UserError
@@ -123,7 +123,7 @@ def trials_env(
     if not (speed_mps > 0 and math.isfinite(speed_mps)):
         raise UserError(f"a speed of {speed_mps:g} leads to no goal; use more than 0, e.g. 1.0 m/s")
     # Pushes are a part of training, not of the task.
-    return ParkourEnv.trials(
+    return Trials(
         replace(cfg, random=replace(cfg.random, push_every_s=0.0)),
         courses,
         each=each,

@@ -7,9 +7,9 @@ from swap.distributed import SINGLE_PROCESS, ProcessGroup
 from swap.env import EnvCfg, ParkourEnv
 from swap.learn import AMPCfg, ModelCfg, SymmetryCfg, Trainer, TrainerCfg
 from swap.motions import transitions
-from swap.presets.parkour import LOW_NOISE_POLICY, NEAR_STARTS, PPO, ParkourCfg
+from swap.presets.parkour import ParkourCfg
 from swap.presets.run_cfg import RunCfg
-from swap.presets.table import register
+from swap.presets.teacher import TEACHER
 
 
 @dataclass(frozen=True)
@@ -33,15 +33,15 @@ class SwapCfg(ParkourCfg):
 
 
 CAMERA_POLICY = replace(
-    LOW_NOISE_POLICY,
+    TEACHER.policy,
     actor_reads=("history", "command", "latent"),
     critic_reads=("privileged", "latent"),
 )
 SWAP = SwapCfg(
     run=RunCfg(minutes=25.0),
-    env=EnvCfg(camera=True, start=NEAR_STARTS),
+    env=EnvCfg(camera=True, start=TEACHER.env.start),
     policy=CAMERA_POLICY,
-    ppo=PPO,
+    ppo=TEACHER.ppo,
     model=ModelCfg(updates=5),  # as many a step as with rollouts twice as long
     amp=AMPCfg(weight=0.02),  # half of that was 4 % of the reward, and robots shuffled
 )
@@ -61,5 +61,3 @@ ARMS = {
     "augment": replace(NO_EQ, symmetry=SymmetryCfg("augment")),
 }
 """The paper's four, and the one it leaves out."""
-for _name, _cfg in ARMS.items():
-    register(_name, _cfg)

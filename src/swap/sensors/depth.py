@@ -152,17 +152,6 @@ def box_views(view: WarpViews, boxes: Boxes, n: int, slots: int) -> list[wp.arra
     ]
 
 
-def to_uint8(image: Tensor, out: Tensor | None = None) -> Tensor:
-    """[0, 1] -> 0..255, rounded: what replay stores. Far and unseen are exactly 255."""
-    scaled = image.clamp(0.0, 1.0).mul_(255.0).round_()
-    return scaled.to(torch.uint8) if out is None else out.copy_(scaled)
-
-
-def from_uint8(image: Tensor) -> Tensor:
-    """0..255 -> [0, 1]."""
-    return image.to(torch.float32).div_(255.0)
-
-
 def _or(tensor: Tensor | None, default: Tensor) -> Tensor:
     return default if tensor is None else tensor
 

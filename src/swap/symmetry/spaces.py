@@ -10,20 +10,9 @@ from functools import cached_property
 
 from swap.errors import unknown
 from swap.symmetry.body import ROTATION, VECTOR, Body, quadruped
+from swap.symmetry.grid import Grid
 from swap.symmetry.layout import Field, Layout
-from swap.symmetry.rep import Rep, flip, signs, trivial
-
-
-@dataclass(frozen=True)
-class Grid:
-    """A grid of heights or pixels: rows run ahead (or down), columns from left to right."""
-
-    rows: int
-    cols: int
-
-    @property
-    def rep(self) -> Rep:
-        return trivial(self.rows) @ flip(self.cols)
+from swap.symmetry.rep import signs, trivial
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,6 @@ from pathlib import Path
 import numpy as np
 from PIL import Image
 
-from swap.courses.blocks import SizeRange
 from swap.courses.course import Course
 from swap.courses.families import CourseFamily, get_family, make
 from swap.files import atomic_write
@@ -53,11 +52,6 @@ def gallery(
         file.write_text(page(done, seed), encoding="utf-8")
 
 
-def sized(span: SizeRange, size: float) -> str:
-    """`0.73 m`, `42 deg`."""
-    return f"{size:.2f} {span.unit}" if span.unit == "m" else f"{size:.0f} {span.unit}"
-
-
 def page(rows: Sequence[tuple[CourseFamily, Sequence[Shot]]], seed: int) -> str:
     links = "".join(f'<a href="#{f.name}">{title(f.name)}</a>' for f, _ in rows)
     body = "".join(section(family, shots) for family, shots in rows)
@@ -100,9 +94,7 @@ def section(family: CourseFamily, shots: Sequence[Shot]) -> str:
 
 def figure(family: CourseFamily, shot: Shot) -> str:
     course = shot.course
-    size = (
-        "" if family.size.low == family.size.high else f"<b>{sized(family.size, course.size)}</b>"
-    )
+    size = "" if family.size.low == family.size.high else f"<b>{family.size.label(course.size)}</b>"
     boxes = f"{course.n} box{'es' * (course.n > 1)}"
     return f"""<figure>
 <a href="{shot.file}"><img src="{shot.file}" loading="lazy"

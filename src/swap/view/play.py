@@ -16,7 +16,6 @@ from swap.runs.trained_robot import TrainedRobot, engine_for
 from swap.sim import CONTROL_DT
 from swap.view.camera import ChaseCamera, ChaseCameraCfg
 from swap.view.film import Film
-from swap.view.gallery import sized
 from swap.view.panels import Panel, row
 from swap.view.render import PictureCfg
 from swap.view.video import save_picture, stacked, strip
@@ -112,7 +111,7 @@ def film_attempt(
 
 def titled(course: Course) -> str:
     """`box 0.80 m`."""
-    return f"{course.family.replace('_', ' ')} {sized(FAMILIES[course.family].size, course.size)}"
+    return f"{course.family.replace('_', ' ')} {FAMILIES[course.family].size.label(course.size)}"
 
 
 def mind(imagination: Imagination, obs: Mapping[str, Tensor], width: int) -> np.ndarray:
