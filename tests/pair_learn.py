@@ -15,6 +15,7 @@ from swap.distributed import ProcessGroup
 from swap.learn import AMP, AMPCfg, ModelCfg, ModelLearner, ReplayBuffer, SymmetryCfg, Trainer
 from swap.learn.gradient_step import PooledNorms
 from swap.learn.metrics import MetricAccumulator
+from swap.learn.rollout import Rollout
 from swap.nn import RunningNorm
 from swap.symmetry import Spaces, signs
 from toy_world import Toy, small
@@ -22,10 +23,7 @@ from toy_world import Toy, small
 CPU = torch.device("cpu")
 WORLDS = 32
 KINDS = ("none", "loss", "augment")
-KEPT = (
-    *("inputs", "mirrored", "action", "mean", "log_prob", "value", "reward"),
-    *("terminated", "truncated", "valid"),
-)
+KEPT = ("action", "mean", "log_prob", "value", "reward", "terminated", "truncated", "valid")
 
 
 def apart(here, there) -> float:
@@ -42,6 +40,12 @@ def timeless(told) -> dict[str, float]:
     return {name: x for name, x in told.items() if not name.startswith("time/")}
 
 
+def kept(rollout: Rollout) -> list[torch.Tensor]:
+    """What was stored of every step, [T, N, ...] each."""
+    named = [getattr(rollout, name) for name in KEPT]
+    return [*rollout.inputs, *(rollout.mirrored or ()), *named]
+
+
 def ready(processes: ProcessGroup, kind: str, **ppo) -> tuple[Trainer, Trainer]:
     """One trainer alone that holds a rollout, and ours that holds its part of that rollout."""
     cfg = replace(small(equivariant=kind == "none", **ppo), symmetry=SymmetryCfg(kind))
@@ -55,11 +59,8 @@ def ready(processes: ProcessGroup, kind: str, **ppo) -> tuple[Trainer, Trainer]:
     for (_, x), (_, y) in zip(half.ppo.state(), whole.ppo.state(), strict=True):
         x.copy_(y)
     ours, theirs, n = half.rollout, whole.rollout, half.env.n
-    for name in KEPT:
-        x, y = getattr(ours, name), getattr(theirs, name)
-        several = zip(x, y, strict=True) if isinstance(x, tuple) else [(x, y)]
-        for a, b in several:
-            a.copy_(b[:, processes.rank * n : (processes.rank + 1) * n])
+    for x, y in zip(kept(ours), kept(theirs), strict=True):
+        x.copy_(y[:, processes.rank * n : (processes.rank + 1) * n])
     ours.std.copy_(theirs.std)
     half.collector._estimate(cfg.ppo.gamma, cfg.ppo.lam)
     whole.metrics.read()

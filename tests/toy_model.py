@@ -49,8 +49,15 @@ def sequences(model, n=3, ticks=6, seed=1, whole=False):
     if whole:
         first, valid = torch.zeros_like(first), torch.ones_like(valid)
     batch = Sequences(
-        *(image(), image(), normal(B, T, 33), normal(B, T, cfg.k, 12)),
-        *(normal(B, T, 286), normal(B, T, 100), first, valid, latent(model, B, g)),
+        depth_noisy=image(),
+        depth_clean=image(),
+        prop=normal(B, T, 33),
+        actions=normal(B, T, cfg.k, 12),
+        body=normal(B, T, 286),
+        foot=normal(B, T, 100),
+        first=first,
+        valid=valid,
+        context=latent(model, B, g),
     )
     return batch, z.noise(B, T, like=batch.prop, generator=g)
 

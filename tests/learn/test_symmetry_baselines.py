@@ -310,6 +310,6 @@ def test_half_of_an_odd_batch_is_refused():
 def test_without_it_nothing_is_mirrored_or_kept():
     trainer = trainer_of(SymmetryCfg())
     trainer.iterate()
-    assert trainer.rollout.mirrored == ()
+    assert trainer.rollout.mirrored is None
     assert trainer.collector.mirrored_inputs is None
     assert type(trainer.ppo).__name__ == "PPO"

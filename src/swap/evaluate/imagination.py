@@ -49,8 +49,7 @@ class Imagination:
     def follow(self, action: Tensor) -> None:
         """`action` [N, 12]: what `agent.act` has just given."""
         if self._agent.ticked:
-            now = Latent(*(x.clone() for x in self._rate.latent))
-            self._past.append(_Moment(now, []))
+            self._past.append(_Moment(self._rate.latent.map(torch.clone), []))
             self.images = self._imagine()
         self._past[-1].actions.append(action.clone())
 
@@ -60,7 +59,7 @@ class Imagination:
         if before:
             since = torch.stack([torch.stack(moment.actions, 1) for moment in before], 1)
             ahead = self._model.imagine(before[0].latent, since, None)  # [N, T, ...]
-            foreseen = Latent(*(x[:, -1] for x in ahead))
+            foreseen = ahead.map(lambda x: x[:, -1])
         return Images(self._image(now.latent), self._image(foreseen), len(before))
 
     def _image(self, latent: Latent) -> Tensor:

@@ -87,7 +87,7 @@ class Collector:
             if t % NORMALIZE_EVERY == 0:
                 self.update_normalizers()
             inputs, action, mean, log_prob, value, sound = self.decide()
-            for kept, x in zip((*roll.inputs, *roll.mirrored), inputs, strict=True):
+            for kept, x in zip((*roll.inputs, *(roll.mirrored or ())), inputs, strict=True):
                 kept[t].copy_(x)
             roll.action[t].copy_(action)
             roll.mean[t].copy_(mean)
@@ -163,7 +163,11 @@ class Collector:
         """Advantages, normalised over valid steps of all processes, and returns."""
         roll = self.rollout
         advantage, returns = gae(
-            *(roll.reward, roll.value, roll.terminated, roll.truncated, roll.valid),
+            roll.reward,
+            roll.value,
+            terminated=roll.terminated,
+            truncated=roll.truncated,
+            valid=roll.valid,
             gamma=gamma,
             lam=lam,
         )

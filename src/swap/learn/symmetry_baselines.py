@@ -161,7 +161,9 @@ def _end_to_end(a: Sequences, b: Sequences) -> Sequences:
         for name, x in a._asdict().items()
         if name != "context"
     }
-    context = Latent(*(torch.cat(x) for x in zip(a.context, b.context, strict=True)))
+    context = Latent(
+        h=torch.cat((a.context.h, b.context.h)), z=torch.cat((a.context.z, b.context.z))
+    )
     return Sequences(**fields, context=context)
 
 
