@@ -92,8 +92,7 @@ def ppo(processes: ProcessGroup, kind: str) -> dict[str, Any]:
     for _ in range(2):
         for ours, everyones in minibatches(whole, half):
             for trainer, rows in ((half, ours), (whole, everyones)):
-                trainer.ppo.rows.copy_(rows)
-                trainer.ppo.step()
+                trainer.ppo.step(rows)
     told, theirs = half.metrics.read(), whole.metrics.read()
     return {
         "valid": valid,
@@ -112,8 +111,7 @@ def fault(processes: ProcessGroup) -> dict[str, Any]:
     before = [x.clone() for x in half.tensors().values()]
     if processes.rank == 1:
         half.rollout.advantage[half.rollout.valid.nonzero()[0].unbind()] = torch.inf
-    half.ppo.rows.copy_(torch.arange(len(half.ppo.rows)))
-    half.ppo.step()
+    half.ppo.step(torch.arange(half.ppo.size))
     same = all(torch.equal(a, b) for a, b in zip(before, half.tensors().values(), strict=True))
     return {"same": same, "skipped": half.metrics.read()["guard/skipped_updates"]}
 
@@ -135,12 +133,10 @@ def model(processes: ProcessGroup) -> dict[str, Any]:
     before = [p.detach().clone() for p in half.parameters]
     generator, valid = torch.Generator().manual_seed(3), []
     for _ in range(4):
-        whole.draw(generator)
-        for name in ("worlds", "starts", "noise"):
-            getattr(half, name).copy_(getattr(whole, name).chunk(SIZE)[processes.rank])
-        valid.append([int(x.sum()) for x in whole._sequences().valid.chunk(SIZE)])
-        whole.step()
-        half.step()
+        drawn = worlds, starts, _ = whole.draw(generator)
+        valid.append([int(x.sum()) for x in whole._sequences(worlds, starts).valid.chunk(SIZE)])
+        whole.step(*drawn)
+        half.step(*(x.chunk(SIZE)[processes.rank] for x in drawn))
     return {
         "valid": valid,
         "moved": apart(before, half.parameters),
@@ -166,12 +162,10 @@ def amp(processes: ProcessGroup) -> dict[str, Any]:
     whole, half = learner(32, tallies[0]), learner(16, tallies[1], processes=processes)
     before = [p.detach().clone() for p in half.parameters]
     for _ in range(4):
-        whole.theirs.copy_(torch.randint(90, (32,), generator=chance))
-        whole.ours.copy_(whole.ring.pick(torch.rand(32, generator=chance)))
-        for name in ("theirs", "ours"):
-            getattr(half, name).copy_(getattr(whole, name).chunk(SIZE)[processes.rank])
-        whole.step()
-        half.step()
+        theirs = torch.randint(90, (32,), generator=chance)
+        ours = whole.ring.pick(torch.rand(32, generator=chance))
+        whole.step(theirs, ours)
+        half.step(*(x.chunk(SIZE)[processes.rank] for x in (theirs, ours)))
     return {
         "moved": apart(before, half.parameters),
         "parameters": apart(whole.parameters, half.parameters),

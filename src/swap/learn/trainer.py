@@ -211,7 +211,7 @@ class Trainer:
         if self.learner is not None:
             latent_tracker = self._make_latent_tracker(self.learner.replay)
         if self.amp is not None:
-            style = StyleReward(self.amp, self.env.groups[GROUP])
+            style = StyleReward(self.amp, self.env.groups[GROUP], self.env.n)
         if self.mirrors:
             mirrored_inputs = MirroredInputs(
                 self.policy, self.env.groups, self.device, self.augments
@@ -228,11 +228,9 @@ class Trainer:
         )
 
     def _make_latent_tracker(self, replay: ReplayBuffer) -> LatentTracker:
-        widths = {name: layout.dim for name, layout in self.env.groups.items()}
         return LatentTracker(
             self.model,
             replay,
-            widths,
             self.latent_noise,
             self.device,
             capture=self.cfg.capture,
