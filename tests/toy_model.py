@@ -69,6 +69,11 @@ def latent(model, n, g=None):
     return Latent(torch.randn(n, model.cfg.deter, generator=g).tanh(), z.sample(logits, noise))
 
 
+def observe(state, depth, prop, fresh, noise):
+    """Show it to a LatentState."""
+    return state.observe(fresh, lambda: (depth, prop, noise))
+
+
 def mirrored(model, batch):
     return batch._replace(
         depth_noisy=batch.depth_noisy.flip(-1),

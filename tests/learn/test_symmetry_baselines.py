@@ -215,7 +215,7 @@ def test_the_twin_is_a_latent_that_lives_in_the_mirror_bit_for_bit():
         latent_tracker.observe(obs, fresh)
         depth = code.from_linear(obs["depth_noisy"]).flip(-1)
         prop = SPACES.proprioception.rep(obs["proprioception"])
-        if there.observe(depth, prop, fresh, noises[-1]):
+        if toy_model.observe(there, depth, prop, fresh, noises[-1]):
             assert torch.equal(replay.data["mirrored_h"][ticks], there.h.half())
             ticks += 1
         assert torch.equal(latent_tracker.latents[MIRRORED_LATENT], there.h)

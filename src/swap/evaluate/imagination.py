@@ -40,7 +40,7 @@ class Imagination:
     def __init__(self, agent: Agent, ticks: int = TICKS) -> None:
         assert agent.model is not None, "there is no world model to ask"
         assert agent.latent_state is not None
-        self._agent, self._model, self._rate = agent, agent.model, agent.latent_state
+        self._agent, self._model, self._state = agent, agent.model, agent.latent_state
         self._past: deque[_Moment] = deque(maxlen=ticks + 1)
         self.images: Images | None = None
         self.code, self.k = self._model.cfg.depth, self._model.cfg.k
@@ -49,7 +49,7 @@ class Imagination:
     def follow(self, action: Tensor) -> None:
         """`action` [N, 12]: what `agent.act` has just given."""
         if self._agent.ticked:
-            self._past.append(_Moment(self._rate.latent.map(torch.clone), []))
+            self._past.append(_Moment(self._state.latent.map(torch.clone), []))
             self.images = self._imagine()
         self._past[-1].actions.append(action.clone())
 

@@ -11,7 +11,7 @@ from torch import Tensor
 from swap.device.cuda_graph import GraphedCallable
 from swap.learn.mirrored_inputs import MIRRORED_LATENT, MirroredLatent
 from swap.learn.replay import ReplayBuffer
-from swap.policy import LATENT, LatentState
+from swap.policy import LATENT, LatentState, TickClock
 from swap.world_model import WorldModel
 
 READS = ("proprioception", "depth_noisy", "depth_clean", "body_heights", "foot_heights")
@@ -34,8 +34,9 @@ class LatentTracker:
         """`noise` draws Gumbel noise [N, z]; `mirrored`: know the latents of the mirrored worlds,
         too."""
         n, self.model, self.replay = replay.n, model, replay
-        self.latent_state = LatentState(model, n, device)
-        self.mirrored = MirroredLatent(model, n, device) if mirrored else None
+        self.clock = TickClock(model.cfg.k)
+        self.latent_state = LatentState(model, n, device, self.clock)
+        self.mirrored = MirroredLatent(model, n, device, self.clock) if mirrored else None
         self.latent_states = {LATENT: self.latent_state} | (
             {} if self.mirrored is None else {MIRRORED_LATENT: self.mirrored}
         )
@@ -51,26 +52,25 @@ class LatentTracker:
     @property
     def latents(self) -> dict[str, Tensor]:
         """h of the worlds, and of the mirrored ones if there are."""
-        return {name: rate.h for name, rate in self.latent_states.items()}
+        return {name: state.h for name, state in self.latent_states.items()}
 
     def observe(self, obs: Mapping[str, Tensor], fresh: Tensor) -> None:
         """A new observation; the worlds in `fresh` [N] have just begun."""
-        self.reset(fresh)
-        if not self.latent_state.due:
-            return
-        noises = [self.draw_noise() for _ in self.latent_states]
-        self.tick(*noises, **{name: obs[name] for name in READS})
-        for rate in self.latent_states.values():
-            rate.finish_tick()
-        self.replay.stored()
+        if self.clock.observe(fresh, self.reset, lambda: self._look(obs)):
+            self.replay.stored()
 
     def record(self, action: Tensor) -> None:
-        for rate in self.latent_states.values():
-            rate.record(action)
+        place = self.clock.record()
+        for state in self.latent_states.values():
+            state.write(action, place)
+
+    def _look(self, obs: Mapping[str, Tensor]) -> None:
+        noises = [self.draw_noise() for _ in self.latent_states]
+        self.tick(*noises, **{name: obs[name] for name in READS})
 
     def _reset(self, fresh: Tensor) -> None:
-        for rate in self.latent_states.values():
-            rate.reset(fresh)
+        for state in self.latent_states.values():
+            state.reset(fresh)
 
     @torch.no_grad()
     def _tick(self, *noises: Tensor, **obs: Tensor) -> None:
@@ -81,8 +81,8 @@ class LatentTracker:
         sound = torch.isfinite(prop.sum(-1) + noisy.sum((1, 2)))
         prop = torch.where(sound[:, None], prop, 0.0)
         noisy = torch.where(sound[:, None, None], noisy, 0.0)
-        for rate, noise in zip(self.latent_states.values(), noises, strict=True):
-            rate.tick(noisy, prop, noise)
+        for state, noise in zip(self.latent_states.values(), noises, strict=True):
+            state.tick(noisy, prop, noise)
         tick = {
             "depth_noisy": code.to_bytes(noisy),
             "depth_clean": code.to_bytes(clean),
