@@ -15,6 +15,7 @@ from swap.distributed import ProcessGroup
 from swap.learn import AMP, AMPCfg, ModelCfg, ModelLearner, ReplayBuffer, SymmetryCfg, Trainer
 from swap.learn.gradient_step import PooledNorms
 from swap.learn.metrics import MetricAccumulator
+from swap.learn.rollout import Rollout
 from swap.nn import RunningNorm
 from swap.symmetry import Spaces, signs
 from toy_world import Toy, small
@@ -22,10 +23,7 @@ from toy_world import Toy, small
 CPU = torch.device("cpu")
 WORLDS = 32
 KINDS = ("none", "loss", "augment")
-KEPT = (
-    *("inputs", "mirrored", "action", "mean", "log_prob", "value", "reward"),
-    *("terminated", "truncated", "valid"),
-)
+KEPT = ("action", "mean", "log_prob", "value", "reward", "terminated", "truncated", "valid")
 
 
 def apart(here, there) -> float:
@@ -42,6 +40,12 @@ def timeless(told) -> dict[str, float]:
     return {name: x for name, x in told.items() if not name.startswith("time/")}
 
 
+def kept(rollout: Rollout) -> list[torch.Tensor]:
+    """What was stored of every step, [T, N, ...] each."""
+    named = [getattr(rollout, name) for name in KEPT]
+    return [*rollout.inputs, *(rollout.mirrored or ()), *named]
+
+
 def ready(processes: ProcessGroup, kind: str, **ppo) -> tuple[Trainer, Trainer]:
     """One trainer alone that holds a rollout, and ours that holds its part of that rollout."""
     cfg = replace(small(equivariant=kind == "none", **ppo), symmetry=SymmetryCfg(kind))
@@ -55,11 +59,8 @@ def ready(processes: ProcessGroup, kind: str, **ppo) -> tuple[Trainer, Trainer]:
     for (_, x), (_, y) in zip(half.ppo.state(), whole.ppo.state(), strict=True):
         x.copy_(y)
     ours, theirs, n = half.rollout, whole.rollout, half.env.n
-    for name in KEPT:
-        x, y = getattr(ours, name), getattr(theirs, name)
-        several = zip(x, y, strict=True) if isinstance(x, tuple) else [(x, y)]
-        for a, b in several:
-            a.copy_(b[:, processes.rank * n : (processes.rank + 1) * n])
+    for x, y in zip(kept(ours), kept(theirs), strict=True):
+        x.copy_(y[:, processes.rank * n : (processes.rank + 1) * n])
     ours.std.copy_(theirs.std)
     half.collector._estimate(cfg.ppo.gamma, cfg.ppo.lam)
     whole.metrics.read()
@@ -91,8 +92,7 @@ def ppo(processes: ProcessGroup, kind: str) -> dict[str, Any]:
     for _ in range(2):
         for ours, everyones in minibatches(whole, half):
             for trainer, rows in ((half, ours), (whole, everyones)):
-                trainer.ppo.rows.copy_(rows)
-                trainer.ppo.step()
+                trainer.ppo.step(rows)
     told, theirs = half.metrics.read(), whole.metrics.read()
     return {
         "valid": valid,
@@ -111,8 +111,7 @@ def fault(processes: ProcessGroup) -> dict[str, Any]:
     before = [x.clone() for x in half.tensors().values()]
     if processes.rank == 1:
         half.rollout.advantage[half.rollout.valid.nonzero()[0].unbind()] = torch.inf
-    half.ppo.rows.copy_(torch.arange(len(half.ppo.rows)))
-    half.ppo.step()
+    half.ppo.step(torch.arange(half.ppo.size))
     same = all(torch.equal(a, b) for a, b in zip(before, half.tensors().values(), strict=True))
     return {"same": same, "skipped": half.metrics.read()["guard/skipped_updates"]}
 
@@ -134,12 +133,10 @@ def model(processes: ProcessGroup) -> dict[str, Any]:
     before = [p.detach().clone() for p in half.parameters]
     generator, valid = torch.Generator().manual_seed(3), []
     for _ in range(4):
-        whole.draw(generator)
-        for name in ("worlds", "starts", "noise"):
-            getattr(half, name).copy_(getattr(whole, name).chunk(SIZE)[processes.rank])
-        valid.append([int(x.sum()) for x in whole._sequences().valid.chunk(SIZE)])
-        whole.step()
-        half.step()
+        drawn = worlds, starts, _ = whole.draw(generator)
+        valid.append([int(x.sum()) for x in whole._sequences(worlds, starts).valid.chunk(SIZE)])
+        whole.step(*drawn)
+        half.step(*(x.chunk(SIZE)[processes.rank] for x in drawn))
     return {
         "valid": valid,
         "moved": apart(before, half.parameters),
@@ -165,12 +162,10 @@ def amp(processes: ProcessGroup) -> dict[str, Any]:
     whole, half = learner(32, tallies[0]), learner(16, tallies[1], processes=processes)
     before = [p.detach().clone() for p in half.parameters]
     for _ in range(4):
-        whole.theirs.copy_(torch.randint(90, (32,), generator=chance))
-        whole.ours.copy_(whole.ring.pick(torch.rand(32, generator=chance)))
-        for name in ("theirs", "ours"):
-            getattr(half, name).copy_(getattr(whole, name).chunk(SIZE)[processes.rank])
-        whole.step()
-        half.step()
+        theirs = torch.randint(90, (32,), generator=chance)
+        ours = whole.ring.pick(torch.rand(32, generator=chance))
+        whole.step(theirs, ours)
+        half.step(*(x.chunk(SIZE)[processes.rank] for x in (theirs, ours)))
     return {
         "moved": apart(before, half.parameters),
         "parameters": apart(whole.parameters, half.parameters),

@@ -49,8 +49,15 @@ def sequences(model, n=3, ticks=6, seed=1, whole=False):
     if whole:
         first, valid = torch.zeros_like(first), torch.ones_like(valid)
     batch = Sequences(
-        *(image(), image(), normal(B, T, 33), normal(B, T, cfg.k, 12)),
-        *(normal(B, T, 286), normal(B, T, 100), first, valid, latent(model, B, g)),
+        depth_noisy=image(),
+        depth_clean=image(),
+        prop=normal(B, T, 33),
+        actions=normal(B, T, cfg.k, 12),
+        body=normal(B, T, 286),
+        foot=normal(B, T, 100),
+        first=first,
+        valid=valid,
+        context=latent(model, B, g),
     )
     return batch, z.noise(B, T, like=batch.prop, generator=g)
 
@@ -60,6 +67,11 @@ def latent(model, n, g=None):
     z = model.categoricals
     logits, noise = (z.noise(n, like=torch.empty(0), generator=g) for _ in range(2))
     return Latent(torch.randn(n, model.cfg.deter, generator=g).tanh(), z.sample(logits, noise))
+
+
+def observe(state, depth, prop, fresh, noise):
+    """Show it to a LatentState."""
+    return state.observe(fresh, lambda: (depth, prop, noise))
 
 
 def mirrored(model, batch):

@@ -52,13 +52,12 @@ def put(env, world: int, **values) -> None:
     """Put one robot somewhere else."""
     s = env.engine.state
     start = Start(
-        *(
-            x.clone()
-            for x in (
-                *(s.base_pos, s.base_quat, s.base_lin_vel),
-                *(s.base_ang_vel, s.joint_pos, s.joint_vel),
-            )
-        )
+        base_pos=s.base_pos.clone(),
+        base_quat=s.base_quat.clone(),
+        base_lin_vel=s.base_lin_vel.clone(),
+        base_ang_vel=s.base_ang_vel.clone(),
+        joint_pos=s.joint_pos.clone(),
+        joint_vel=s.joint_vel.clone(),
     )
     for name, value in values.items():
         getattr(start, name)[world] = torch.tensor(value)

@@ -88,6 +88,12 @@ def test_losses_are_those_of_the_book():
     assert torch.allclose(losses["loss"], apart + 10 * penalty, rtol=1e-4)
 
 
+def picks(amp):
+    """Rows of the expert and of the ring for one step."""
+    theirs = torch.randint(len(amp.expert), (amp.cfg.batch,), generator=chance())
+    return theirs, amp.ring.pick(torch.rand(amp.cfg.batch, generator=chance()))
+
+
 def test_a_step_is_adams_with_weight_decay():
     amp, _ = made()
     live(amp, 0)
@@ -104,9 +110,10 @@ def test_a_step_is_adams_with_weight_decay():
     )
     for p, q in zip(twin.parameters(), amp.net.parameters(), strict=True):
         reference.state[p] = {key: x.clone() for key, x in amp.adam.state[q].items()}
-    amp.step()
-    expert = amp.expert.index_select(0, amp.theirs).flatten(1)
-    policy = amp.ring.rows.index_select(0, amp.ours)
+    theirs, ours = picks(amp)
+    amp.step(theirs, ours)
+    expert = amp.expert[theirs].flatten(1)
+    policy = amp.ring.rows[ours]
     for rows in (expert, policy):
         twin.mlp.norm.update(rows)
     other = copy.copy(amp)
@@ -206,7 +213,7 @@ def test_a_step_that_is_not_finite_changes_nothing_and_is_counted():
     before = [x.clone() for name, x in amp.state() if "norm" not in name]
     amp.net.mlp.norm.inverse_std.fill_(torch.nan)
     amp.net.mlp.norm.update = lambda *_: None
-    amp.step()
+    amp.step(*picks(amp))
     after = [x for name, x in amp.state() if "norm" not in name]
     assert all(torch.equal(a, b) for a, b in zip(before, after, strict=True))
     figures = metrics.read()
@@ -346,7 +353,7 @@ def test_nothing_waits_for_the_device():
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA GPU")
 def test_recordings_do_what_the_calls_do():
-    every, both = torch.ones(N, dtype=torch.bool), []
+    every, both = torch.ones(N, dtype=torch.bool, device="cuda"), []
     for capture in (True, False):
         amp = AMP(
             CFG,
@@ -360,15 +367,15 @@ def test_recordings_do_what_the_calls_do():
         generator = torch.Generator("cuda").manual_seed(0)
         for k in range(3):
             for step in range(STEPS):
-                amp.store(some(N, 100 * k + step, 0.8), every)
+                amp.store(some(N, 100 * k + step, 0.8).cuda(), every)
             amp.update(generator)
-        for _ in range(5):
-            reward = amp.reward(some(N, 5), every)
+        for k in range(6):  # the last is a replay, with another input than the one before
+            reward = amp.reward(some(N, k).cuda(), every)
         both.append((amp, reward.clone()))
     (recorded, ours), (called, theirs) = both
     assert recorded.step._graph is not None
-    assert recorded.keep._graph is not None
-    assert recorded.score._graph is not None
+    assert recorded.store._graph is not None
+    assert recorded.reward._graph is not None
     assert torch.equal(recorded.ring.rows, called.ring.rows)
     assert torch.allclose(ours, theirs, atol=1e-5)
     for a, b in zip(recorded.parameters, called.parameters, strict=True):

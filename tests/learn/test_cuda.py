@@ -52,7 +52,7 @@ def test_the_guard_holds_inside_a_recording():
     learner.metrics.read()
     before = [p.clone() for p in learner.ppo.parameters]
     learner.rollout.advantage.fill_(torch.nan)
-    learner.ppo.step()
+    learner.ppo.step(torch.arange(learner.ppo.size, device="cuda"))
     assert all(torch.equal(a, b) for a, b in zip(before, learner.ppo.parameters, strict=True))
     assert learner.metrics.read()["guard/policy_loss"] == 1
 
@@ -94,9 +94,7 @@ def seeing(device, *, capture, n=16):
     def noise():
         return model.noise(n, like=torch.empty(0), generator=g).to(device)
 
-    latent_tracker = LatentTracker(
-        model, replay, widths, noise, place, capture=capture, mirrored=True
-    )
+    latent_tracker = LatentTracker(model, replay, noise, place, capture=capture, mirrored=True)
     for t in range(12):
         obs = {
             name: (
@@ -111,14 +109,15 @@ def seeing(device, *, capture, n=16):
     cfg = ModelCfg(net=model.cfg, batch=4, ticks=5, memory=12, warm_up=1, updates=6)
     learner = AugmentedModelLearner(cfg, model, replay, MetricAccumulator(place), capture=capture)
     learner.update(chance)
-    return latent_tracker.latents, learner
+    return latent_tracker, learner
 
 
 def test_the_twin_and_mirrored_sequences_are_recorded():
-    latents, recorded = seeing("cuda", capture=True)
+    ours, recorded = seeing("cuda", capture=True)
     theirs, called = seeing("cuda", capture=False)
-    assert recorded.step._graph is not None
-    for name, h in latents.items():
-        assert torch.allclose(h, theirs[name], atol=1e-3), name
+    for work in (ours.reset, ours.tick, recorded.step):
+        assert work._graph is not None
+    for name, h in ours.latents.items():
+        assert torch.allclose(h, theirs.latents[name], atol=1e-3), name
     for ours, p in zip(recorded.parameters, called.parameters, strict=True):
         assert torch.allclose(ours, p, atol=1e-3)

@@ -112,8 +112,7 @@ def test_both_halves_of_a_step_are_the_step(device):
     for seed in range(6):
         order = torch.randperm(len(one.rollout), generator=torch.Generator().manual_seed(seed))
         for trainer in (one, halves):
-            trainer.ppo.rows.copy_(order[: len(trainer.ppo.rows)])
-            trainer.ppo.step()
+            trainer.ppo.step(order[: trainer.ppo.size].to(device))
     assert (one.ppo.parameters[0] - before).abs().max() > 1e-3
     for x, y in zip(one.ppo.parameters, halves.ppo.parameters, strict=True):
         assert torch.allclose(x, y, atol=CLOSE if device == "cpu" else 1e-4)

@@ -43,11 +43,11 @@ def test_the_loss_falls():
 def test_gradients_are_clipped_by_the_size_of_their_weights_and_the_rate_warms_up():
     one = learner(agc=1e-3, lr=0.01, warm_up=4)
     before = weights(one)
-    one.draw(torch.Generator().manual_seed(1))
-    batch = one.replay.take(one.worlds, one.starts, one.cfg.ticks)
-    loss, _ = one.model.loss(batch, one.noise)
+    worlds, starts, noise = one.draw(torch.Generator().manual_seed(1))
+    batch = one.replay.take(worlds, starts, one.cfg.ticks)
+    loss, _ = one.model.loss(batch, noise)
     gradients = torch.autograd.grad(loss, one.parameters)
-    one.step()
+    one.step(worlds, starts, noise)
     assert one.lr == pytest.approx(0.01 / 4)
     clipped = 0
     for (name, p), g in zip(one.model.named_parameters(), gradients, strict=True):

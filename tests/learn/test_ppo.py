@@ -75,9 +75,9 @@ def test_a_step_is_adams_with_the_gradient_clipped():
         reference.state[p] = {key: x.clone() for key, x in state.items()}
     for seed in range(3):
         order = torch.randperm(len(trainer.rollout), generator=torch.Generator().manual_seed(seed))
-        trainer.ppo.rows.copy_(order[: len(trainer.ppo.rows)])
-        trainer.ppo.step()
-        book = by_the_book(twin, trainer.ppo.rows)
+        rows = order[: trainer.ppo.size]
+        trainer.ppo.step(rows)
+        book = by_the_book(twin, rows)
         loss = book["policy_loss"] + book["value_loss"] - 0.01 * book["entropy"]
         reference.zero_grad()
         loss.backward()
@@ -178,16 +178,15 @@ def test_a_step_that_is_not_finite_changes_nothing_and_is_counted(field, culprit
     trainer.metrics.read()
     before = everything(trainer)
     getattr(trainer.rollout, field)[trainer.rollout.valid.nonzero()[0].unbind()] = torch.inf
-    trainer.ppo.rows.copy_(torch.arange(len(trainer.ppo.rows)))
-    trainer.ppo.step()
+    rows = torch.arange(trainer.ppo.size)
+    trainer.ppo.step(rows)
     after = everything(trainer)
     for name, x in before.items():
         assert torch.equal(x, after[name]), name
     figures = trainer.metrics.read()
     assert figures["guard/skipped_updates"] == figures[f"guard/{culprit}"] == 1
     assert "ppo/policy_loss" not in figures  # no data, no figure
-    trainer.ppo.rows.copy_(torch.arange(len(trainer.ppo.rows)) + len(trainer.ppo.rows))
-    trainer.ppo.step()  # rows without the fault: learning goes on
+    trainer.ppo.step(rows + len(rows))  # rows without the fault: learning goes on
     assert trainer.metrics.read()["guard/skipped_updates"] == 0
     assert not torch.equal(
         trainer.ppo.parameters[0], before["policy/actor.mlp.net.layers.0.weight.0"]

@@ -152,9 +152,9 @@ def test_half_of_the_discriminators_samples_are_mirrored():
     cfg = AMPCfg(batch=6, replay=64, hidden=(16,))
     amp = AugmentedAMP(cfg, expert, frame, N, 8, MetricAccumulator(device), capture=False)
     amp.store(torch.randn(N, 2, frame.dim), torch.ones(N, dtype=torch.bool))
-    amp.theirs.copy_(torch.arange(6) + 7)
-    amp.ours.copy_(torch.arange(6) % N)
-    for got, rows in zip(amp._samples(), (expert[7:13], amp.ring.rows[amp.ours]), strict=True):
+    theirs, ours = torch.arange(6) + 7, torch.arange(6) % N
+    wanted = expert[theirs], amp.ring.rows[ours]
+    for got, rows in zip(amp._samples(theirs, ours), wanted, strict=True):
         rows = rows.view(6, 2, frame.dim)
         assert torch.equal(got[:3], rows[:3].flatten(1))
         assert torch.equal(got[3:], frame(rows[3:]).flatten(1))
@@ -172,21 +172,19 @@ def test_half_of_the_world_models_sequences_are_mirrored_and_begin_as_the_twin_d
     cfg = ModelCfg(net=model.cfg, batch=4, ticks=ticks, memory=8)
     metrics = MetricAccumulator(torch.device("cpu"))
     learner = AugmentedModelLearner(cfg, model, replay, metrics, capture=False)
-    learner.worlds.copy_(torch.tensor([0, 3, 2, 4]))
-    learner.starts.copy_(torch.tensor([1, 3, 2, 1]))
-    got = learner._sequences()
-    plain = replay.take(learner.worlds, learner.starts, ticks)
+    worlds, starts = torch.tensor([0, 3, 2, 4]), torch.tensor([1, 3, 2, 1])
+    got = learner._sequences(worlds, starts)
+    plain = replay.take(worlds, starts, ticks)
     mirrored = toy_model.mirrored(model, plain)
     for name, x in got._asdict().items():
         if name != "context":
             assert torch.equal(x[:2], getattr(plain, name)[:2]), name
             assert torch.equal(x[2:], getattr(mirrored, name)[2:]), name
-    for i, (world, start) in enumerate(zip(learner.worlds, learner.starts, strict=True)):
+    for i, (world, start) in enumerate(zip(worlds, starts, strict=True)):
         before = latents[start - 1][i >= 2]  # the twin's for the mirrored half
         assert torch.equal(got.context.h[i], before.h[world].half().float())
         assert torch.equal(got.context.z[i], before.z[world])
-    learner.noise.normal_(generator=g)
-    learner.step()
+    learner.step(worlds, starts, torch.randn(4, ticks, model.categoricals.dim, generator=g))
     assert torch.isfinite(torch.tensor(list(metrics.read().values()))).all()
 
 
@@ -202,7 +200,7 @@ def test_the_twin_is_a_latent_that_lives_in_the_mirror_bit_for_bit():
     replay = ReplayBuffer(model, N, 16, torch.device("cpu"), mirrored=True)
     widths = {"proprioception": 33, "body_heights": 286, "foot_heights": 100}
     latent_tracker = LatentTracker(
-        model, replay, widths, noise, torch.device("cpu"), capture=False, mirrored=True
+        model, replay, noise, torch.device("cpu"), capture=False, mirrored=True
     )
     there = LatentState(model, N, "cpu")
     code, ticks = model.cfg.depth, 0
@@ -217,7 +215,7 @@ def test_the_twin_is_a_latent_that_lives_in_the_mirror_bit_for_bit():
         latent_tracker.observe(obs, fresh)
         depth = code.from_linear(obs["depth_noisy"]).flip(-1)
         prop = SPACES.proprioception.rep(obs["proprioception"])
-        if there.observe(depth, prop, fresh, noises[-1]):
+        if toy_model.observe(there, depth, prop, fresh, noises[-1]):
             assert torch.equal(replay.data["mirrored_h"][ticks], there.h.half())
             ticks += 1
         assert torch.equal(latent_tracker.latents[MIRRORED_LATENT], there.h)
@@ -241,7 +239,6 @@ def test_an_equivariant_model_has_a_twin_that_is_its_mirror_image():
     latent_tracker = LatentTracker(
         model,
         replay,
-        widths,
         lambda: next(noises),
         torch.device("cpu"),
         capture=False,
@@ -310,6 +307,6 @@ def test_half_of_an_odd_batch_is_refused():
 def test_without_it_nothing_is_mirrored_or_kept():
     trainer = trainer_of(SymmetryCfg())
     trainer.iterate()
-    assert trainer.rollout.mirrored == ()
+    assert trainer.rollout.mirrored is None
     assert trainer.collector.mirrored_inputs is None
     assert type(trainer.ppo).__name__ == "PPO"

@@ -60,7 +60,10 @@ def test_twins_have_the_same_outputs_shapes_and_more_parameters(example):
 def test_a_plain_twin_is_an_ordinary_network():
     mlp = MLP(trivial(5), (8, 8), trivial(2), equivariant=False)
     ordinary = torch.nn.Sequential(
-        *(torch.nn.Linear(5, 8), torch.nn.ELU(), torch.nn.Linear(8, 8), torch.nn.ELU()),
+        torch.nn.Linear(5, 8),
+        torch.nn.ELU(),
+        torch.nn.Linear(8, 8),
+        torch.nn.ELU(),
         torch.nn.Linear(8, 2),
     )
     linears = [m for m in ordinary if isinstance(m, torch.nn.Linear)]

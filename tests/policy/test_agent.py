@@ -5,7 +5,7 @@ import torch
 
 from swap.policy import Agent, LatentState, PolicyCfg, build_networks
 from swap.world_model import WorldModelCfg
-from toy_model import LAYOUTS, SMALL, SPACES
+from toy_model import LAYOUTS, SMALL, SPACES, observe
 
 N, K = 3, SMALL["k"]
 NOBODY = torch.zeros(N, dtype=torch.bool)
@@ -52,7 +52,7 @@ def test_with_one_it_reads_the_latent_of_every_observation_so_far(blind):
     for t, obs in enumerate(observations(4 * K)):
         fresh = torch.arange(N) == 1 if t == 2 * K + 1 else NOBODY
         depth = torch.full((N, 16, 16), 0.5) if blind else code.from_linear(obs["depth_noisy"])
-        ticked = rate.observe(depth, obs["proprioception"], fresh, None)
+        ticked = observe(rate, depth, obs["proprioception"], fresh, None)
         expected = nets.policy.mean({**obs, "latent": rate.h})
         action = agent.act(obs, fresh)
         assert torch.equal(action, expected)

@@ -1,11 +1,13 @@
 """The latent between ticks: held, forgotten at once at a reset, mirrored along the whole chain."""
 
+from functools import partial
+
 import pytest
 import torch
 
 from swap.errors import UserError
-from swap.policy import ActorCritic, LatentState, PolicyCfg
-from toy_model import ACTION, PROP, SPACES, build
+from swap.policy import ActorCritic, LatentState, PolicyCfg, TickClock
+from toy_model import ACTION, PROP, SPACES, build, observe
 
 N, K = 4, 3
 NOBODY = torch.zeros(N, dtype=torch.bool)
@@ -31,7 +33,7 @@ def live(rate, steps, fresh=None, seed=5):
     """Observe and record; h after every observation."""
     told = []
     for t, (depth, prop, noise, action) in enumerate(inputs(rate.model, steps, seed)):
-        rate.observe(depth, prop, (fresh or {}).get(t, EVERYBODY if t == 0 else NOBODY), noise)
+        observe(rate, depth, prop, (fresh or {}).get(t, EVERYBODY if t == 0 else NOBODY), noise)
         told.append(rate.h.clone())
         rate.record(action)
     return torch.stack(told)
@@ -76,11 +78,11 @@ def test_the_tick_after_a_reset_is_the_first_of_an_episode():
     firsts = []
     for t, (depth, prop, noise, action) in enumerate(every):
         fresh = EVERYBODY if t == 0 else world(2) if t == 4 else NOBODY
-        if rate.observe(depth, prop, fresh, noise):
+        if observe(rate, depth, prop, fresh, noise):
             firsts.append(rate.first.clone())
         rate.record(action)
         if t >= 6:
-            anew.observe(depth, prop, EVERYBODY if t == 6 else NOBODY, noise)
+            observe(anew, depth, prop, EVERYBODY if t == 6 else NOBODY, noise)
             assert torch.allclose(anew.h[2], rate.h[2], atol=1e-6)
             anew.record(action)
     expected = [EVERYBODY, NOBODY, world(2), NOBODY]
@@ -91,14 +93,14 @@ def test_at_a_tick_the_actions_that_led_to_it_are_there_to_be_kept():
     model = build(k=K)
     rate, every = LatentState(model, N, "cpu"), list(inputs(model, 4))
     for depth, prop, noise, action in every[:3]:
-        rate.observe(depth, prop, NOBODY, noise)
+        observe(rate, depth, prop, NOBODY, noise)
         rate.record(action)
-    assert rate.due
-    assert rate.observe(*every[3][:2], world(0), every[3][2])
+    assert rate.clock.due
+    assert observe(rate, *every[3][:2], world(0), every[3][2])
     expected = torch.stack([x[3] for x in every[:3]], 1)
     expected[0] = 0  # reset at this very step
     assert torch.equal(rate.actions, expected)
-    assert not rate.due
+    assert not rate.clock.due
 
 
 def test_without_noise_a_robot_is_deterministic():
@@ -108,7 +110,7 @@ def test_without_noise_a_robot_is_deterministic():
         rate = LatentState(model, N, "cpu")
         seen = []
         for depth, prop, _, action in inputs(model, 7):
-            rate.observe(depth, prop, NOBODY, None)
+            observe(rate, depth, prop, NOBODY, None)
             seen.append(rate.h.clone())
             rate.record(action)
         again = torch.stack(seen)
@@ -140,18 +142,47 @@ def test_an_action_too_many_is_our_mistake():
         rate.record(torch.zeros(N, 12))
 
 
-def test_the_two_halves_of_a_tick_are_what_observe_does():
-    model = build(k=K)
-    whole, halves = (LatentState(model, N, "cpu") for _ in range(2))
-    for depth, prop, noise, action in inputs(model, 7):
-        whole.observe(depth, prop, NOBODY, noise)
-        halves.reset(NOBODY)
-        if halves.due:
-            halves.tick(depth, prop, noise)
-            halves.finish_tick()
-        assert torch.equal(whole.h, halves.h)
-        whole.record(action)
-        halves.record(action)
+def test_two_that_share_a_clock_tick_together():
+    """As a tracker lets them: the parts of both, one after the other, at the clock's word."""
+    model, clock = build(k=K), TickClock(K)
+    alone = LatentState(model, N, "cpu")
+    pair = [LatentState(model, N, "cpu", clock) for _ in range(2)]
+
+    def reset(mask):
+        for state in pair:
+            state.reset(mask)
+
+    def tick(*seen):
+        for state in pair:
+            state.tick(*seen)
+
+    ticks = 0
+    for t, (depth, prop, noise, action) in enumerate(inputs(model, 7)):
+        fresh = world(1) if t == 4 else NOBODY
+        observe(alone, depth, prop, fresh, noise)
+        ticks += clock.observe(fresh, reset, partial(tick, depth, prop, noise))
+        for state in pair:
+            assert torch.equal(state.h, alone.h)
+        alone.record(action)
+        place = clock.record()
+        for state in pair:
+            state.write(action, place)
+    assert ticks == 3
+    assert not clock.due
+
+
+def test_what_there_is_to_see_is_read_at_ticks_only():
+    def note(t, seen):
+        reads.append(t)
+        return seen
+
+    rate, reads = LatentState(build(k=K), N, "cpu"), []
+    for t, (depth, prop, noise, action) in enumerate(inputs(rate.model, 2 * K + 1)):
+        seen = depth, prop, noise
+        told = rate.observe(None, partial(note, t, seen))
+        assert told == (t % K == 0)
+        rate.record(action)
+    assert reads == [0, K, 2 * K]
 
 
 # --- the whole chain ------------------------------------------------------------------------------
@@ -186,7 +217,7 @@ def chain(*, equivariant, full, mirror, steps=20):
         if mirror:
             depth, prop, noise = depth.flip(-1), PROP(prop), z(noise)
             obs = {name: groups[name].rep(x) for name, x in obs.items()}
-        rate.observe(depth, prop, fresh, noise)
+        observe(rate, depth, prop, fresh, noise)
         obs["latent"] = rate.h
         policy.update_normalizers(obs)
         with torch.no_grad():

@@ -151,9 +151,9 @@ def test_the_rollout_keeps_the_twins_latent_of_every_step():
     )  # normalisers that leave everything as it is
     seen, decide = [], trainer.collector.decide
 
-    def watched():
+    def watched(noise):
         seen.append({k: x.clone() for k, x in trainer.collector._read.items()})
-        return decide()
+        return decide(noise)
 
     trainer.collector.decide = watched
     trainer.iterate()

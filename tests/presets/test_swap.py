@@ -54,7 +54,7 @@ def test_ticks_are_where_the_camera_takes_its_pictures():
     latent_tracker, env = trainer.collector.latent_tracker, trainer.env
     trainer.iterate()  # steps 0, 5 and 10 were ticks
     assert latent_tracker.replay.filled == 3
-    assert latent_tracker.latent_state.count == 2
+    assert latent_tracker.clock.count == 2
     trainer.iterate()  # 15 and 20
     assert latent_tracker.replay.filled == 5
     newest = (latent_tracker.replay.slot - 1) % latent_tracker.replay.ticks

@@ -5,7 +5,7 @@ import torch
 
 from swap.evaluate.layer_check import numerics
 from swap.policy import LatentState
-from toy_model import ACTION, PROP, build, mirrored, sequences
+from toy_model import ACTION, PROP, build, mirrored, observe, sequences
 
 pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA GPU")
 
@@ -78,11 +78,8 @@ def test_a_recorded_tick_beside_eager_resets():
         depth.copy_(torch.rand(n, 64, 64, generator=g) - 0.5)
         prop.copy_(torch.randn(n, 33, generator=g))
         fresh = (torch.rand(n, generator=g) < 0.1).cuda()
-        called.observe(depth, prop, fresh, noise)
-        recorded.reset(fresh)
-        if recorded.due:
-            graph.replay()
-            recorded.finish_tick()
+        observe(called, depth, prop, fresh, noise)
+        recorded.clock.observe(fresh, recorded.reset, graph.replay)
         assert torch.allclose(called.h, recorded.h, atol=1e-3)
         action = torch.randn(n, 12, generator=g).cuda()
         for rate in rates:
@@ -102,7 +99,7 @@ def test_a_tick_mirrors_bit_for_bit_in_tf32():
             here = depth, prop, noise, action
             there = depth.flip(-1), PROP(prop), model.categoricals.rep(noise), ACTION(action)
             for rate, (d, p, z, a) in zip(rates, (here, there), strict=True):
-                rate.observe(d.cuda(), p.cuda(), nobody, z.cuda())
+                observe(rate, d.cuda(), p.cuda(), nobody, z.cuda())
                 rate.record(a.cuda())
             assert torch.equal(model.latent_layout.rep(rates[0].h), rates[1].h)
     assert rates[0].h.abs().max() > 0

@@ -95,7 +95,7 @@ def foretold(model, data):
     """7 ticks imagined from 5 seen, decoded."""
     with torch.no_grad():
         seen = model.observe(data, None).latent
-        last = Latent(*(x[:, SEEN - 1] for x in seen))
+        last = seen.map(lambda x: x[:, SEEN - 1])
         return model.decode(model.imagine(last, data.actions[:, SEEN:], None))
 
 

@@ -60,7 +60,7 @@ def test_a_first_tick_is_blind_to_what_was_nan_included():
     embedding, noise = torch.randn(2, model.encoder.rep.dim), None
     first, actions = torch.ones(2, dtype=torch.bool), torch.zeros(2, 3, 12)
     clean = model.tick(model.initial(2, "cpu"), actions, embedding, first, noise)
-    stale = Latent(*(torch.full_like(x, torch.nan) for x in clean))
+    stale = clean.map(lambda x: torch.full_like(x, torch.nan))
     assert close(model.tick(stale, actions + torch.nan, embedding, first, noise), clean)
 
 

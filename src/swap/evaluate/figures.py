@@ -174,7 +174,9 @@ def _name_ends(axes: "Axes") -> None:
     places = spread([(end - low) / (high - low) for end in ends], LETTER)
     for line, y in zip(lines, places, strict=True):
         axes.text(
-            *(1.02, y, str(line.get_label())),
+            x=1.02,
+            y=y,
+            s=str(line.get_label()),
             transform=axes.transAxes,
             color=line.get_color(),
             va="center",

@@ -40,7 +40,7 @@ class Imagination:
     def __init__(self, agent: Agent, ticks: int = TICKS) -> None:
         assert agent.model is not None, "there is no world model to ask"
         assert agent.latent_state is not None
-        self._agent, self._model, self._rate = agent, agent.model, agent.latent_state
+        self._agent, self._model, self._state = agent, agent.model, agent.latent_state
         self._past: deque[_Moment] = deque(maxlen=ticks + 1)
         self.images: Images | None = None
         self.code, self.k = self._model.cfg.depth, self._model.cfg.k
@@ -49,8 +49,7 @@ class Imagination:
     def follow(self, action: Tensor) -> None:
         """`action` [N, 12]: what `agent.act` has just given."""
         if self._agent.ticked:
-            now = Latent(*(x.clone() for x in self._rate.latent))
-            self._past.append(_Moment(now, []))
+            self._past.append(_Moment(self._state.latent.map(torch.clone), []))
             self.images = self._imagine()
         self._past[-1].actions.append(action.clone())
 
@@ -60,7 +59,7 @@ class Imagination:
         if before:
             since = torch.stack([torch.stack(moment.actions, 1) for moment in before], 1)
             ahead = self._model.imagine(before[0].latent, since, None)  # [N, T, ...]
-            foreseen = Latent(*(x[:, -1] for x in ahead))
+            foreseen = ahead.map(lambda x: x[:, -1])
         return Images(self._image(now.latent), self._image(foreseen), len(before))
 
     def _image(self, latent: Latent) -> Tensor:

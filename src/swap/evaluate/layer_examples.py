@@ -183,9 +183,7 @@ def examples(steps: int = 60) -> list[Example]:
         batch=4,
     )
     return [
-        one(
-            "even/odd basis 386", lambda eq: RoundTrip(heights, equivariant=eq), *(heights, heights)
-        ),
+        one("even/odd basis 386", lambda eq: RoundTrip(heights, equivariant=eq), heights, heights),
         one("Linear prop 33 -> 512", lambda eq: Linear(prop, wide, equivariant=eq), prop, wide),
         one("Linear 512 -> 512", lambda eq: Linear(wide, wide, equivariant=eq), wide, wide),
         one("Linear 512 -> action 12", lambda eq: Linear(wide, act, equivariant=eq), wide, act),
@@ -194,22 +192,26 @@ def examples(steps: int = 60) -> list[Example]:
         one(
             "MLP actor 725-256-128-64-12",
             lambda eq: MLP(history, (256, 128, 64), act, equivariant=eq),
-            *(history, act),
+            history,
+            act,
         ),
         one(
             "MLP critic 785-512-256-128-1",
             lambda eq: MLP(priv + wide, (512, 256, 128), number, equivariant=eq),
-            *(priv + wide, number),
+            priv + wide,
+            number,
         ),
         one(
             "MLP discriminator 60-512-256-1",
             lambda eq: MLP(style, (512, 256), number, act="relu", equivariant=eq),
-            *(style, number),
+            style,
+            number,
         ),
         one(
             "MLP decoder 512-512-386, norm",
             lambda eq: MLP(wide, (512,), heights, norm=True, act="silu", equivariant=eq),
-            *(wide, heights),
+            wide,
+            heights,
         ),
         trunk(mixed=False),
         trunk(mixed=True),

@@ -13,7 +13,7 @@ A network that does not claim to be equivariant is measured, not judged. Actor a
 only if what they read does: the latent of a plain world model has no mirror image.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import torch
@@ -133,7 +133,7 @@ class ModelAudit:
         policy, model = self.networks
         n, action = self.pairs, policy.action
         generator = torch.Generator().manual_seed(self._seed + 1)
-        rate = None if model is None else LatentState(model, n, self.device)
+        state = None if model is None else LatentState(model, n, self.device)
         told: dict[str, list[Tensor]] = {name: [] for name in self._reps()}
         last = None
         for seen, done in zip(self._seen, self._done, strict=True):
@@ -142,20 +142,14 @@ class ModelAudit:
             noise = torch.randn(2, n, action.dim, generator=generator).to(self.device)
             explores, also_does = (action(x) if mirrored else x for x in noise)
             obs = self._image(seen) if mirrored else seen
-            if rate is not None and model is not None:
+            if state is not None and model is not None:
                 gumbel = model.noise(n, like=noise.cpu(), generator=generator).to(self.device)
                 gumbel = model.categoricals.rep(gumbel) if mirrored else gumbel
-                depth, prop = model.cfg.depth.from_linear(obs["depth_noisy"]), obs["proprioception"]
-                if rate.observe(depth, prop, fresh, gumbel):
-                    ahead = model.predict(rate.latent, rate.actions, gumbel)
-                    told["encoder"].append(model.embed(depth, prop))
-                    told["latent"].append(torch.cat(rate.latent, -1))
-                    told["prediction"].append(torch.cat(ahead, -1))
-                    decoded = [x.flatten(1) for x in model.decode(rate.latent)]
-                    told["decoder"].append(torch.cat(decoded, -1))
+                for name, x in _seen(state, obs, fresh, gumbel).items():
+                    told[name].append(x)
                 # What it did, and more: a robot that has learned nothing hardly moves.
-                rate.record((action(done) if mirrored else done) + 0.5 * also_does)
-                obs = {**obs, LATENT: rate.h}
+                state.record((action(done) if mirrored else done) + 0.5 * also_does)
+                obs = {**obs, LATENT: state.h}
             told["actor"].append(policy.act(obs, explores))
             told["critic"].append(policy.value(obs)[:, None])
             frame = self._frame(obs)
@@ -198,3 +192,18 @@ class ModelAudit:
 
 def _rounded(obs: Outputs) -> Outputs:
     return {name: (x * GRID).round() / GRID for name, x in obs.items()}
+
+
+def _seen(state: LatentState, obs: Mapping[str, Tensor], fresh: Tensor, noise: Tensor) -> Outputs:
+    """What the parts of the world model say to an observation, if it is a tick; else nothing."""
+    model = state.model
+    depth, prop = model.cfg.depth.from_linear(obs["depth_noisy"]), obs["proprioception"]
+    if not state.observe(fresh, lambda: (depth, prop, noise)):
+        return {}
+    ahead = model.predict(state.latent, state.actions, noise)
+    return {
+        "encoder": model.embed(depth, prop),
+        "latent": torch.cat(state.latent, -1),
+        "prediction": torch.cat(ahead, -1),
+        "decoder": torch.cat([x.flatten(1) for x in model.decode(state.latent)], -1),
+    }

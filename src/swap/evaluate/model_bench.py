@@ -63,8 +63,10 @@ def make(*, equivariant: bool) -> WorldModel:
     torch.manual_seed(0)
     return WorldModel(
         WorldModelCfg(equivariant=equivariant),
-        *(spaces.proprioception, spaces.action),
-        *(spaces.layout("body_heights"), spaces.layout("foot_heights")),
+        prop=spaces.proprioception,
+        action=spaces.action,
+        body=spaces.layout("body_heights"),
+        foot=spaces.layout("foot_heights"),
     )
 
 

@@ -106,14 +106,8 @@ class AMP:
         self.counted = metrics.means("amp/counted")
         names = "amp/updates", "guard/amp_skipped", *(f"guard/amp_{x}" for x in CULPRITS)
         self.faults = metrics.counts(*names, shared=True)
-        # Where recordings look for their input.
-        self.pair = torch.zeros(n, 2, rep.dim, device=device)
-        self.mask = torch.zeros(n, dtype=torch.bool, device=device)
-        self.ours, self.theirs = (
-            torch.zeros(cfg.batch, dtype=torch.long, device=device) for _ in range(2)
-        )
-        self.score = GraphedCallable(self._score, device, enabled=capture)
-        self.keep = GraphedCallable(self._keep, device, enabled=capture)
+        self.reward = GraphedCallable(self._reward, device, enabled=capture)
+        self.store = GraphedCallable(self._store, device, enabled=capture)
         self.statistics = PooledNorms(processes, self.net.mlp.norm)
         self._look = GraphedCallable(self._observe_picked, device, enabled=capture)
         self.step = gradient_step(
@@ -142,23 +136,11 @@ class AMP:
         )
 
     # --- while the worlds are stepped -----------------------------------------------------------
-    def reward(self, pair: Tensor, mask: Tensor) -> Tensor:
+    @torch.no_grad()
+    def _reward(self, pair: Tensor, mask: Tensor) -> Tensor:
         """What to add to the reward [N] of transitions [N, 2, d]: 0 where `mask` [N] is False.
         The next call overwrites it."""
-        self.pair.copy_(pair)
-        self.mask.copy_(mask)
-        return self.score()
-
-    def store(self, pair: Tensor, mask: Tensor) -> None:
-        """Remember transitions to learn from, where `mask` is True: those that are valid, and far
-        from obstacles, of which the reference knows nothing."""
-        self.pair.copy_(pair)
-        self.mask.copy_(mask)
-        self.keep()
-
-    @torch.no_grad()
-    def _score(self) -> Tensor:
-        mask, flat = self._sound()
+        mask, flat = _sound(pair, mask)
         style = torch.where(mask, style_reward(self.net(self.net.coordinates(flat))), 0.0)
         several = mask.sum()
         self.style.add([style.sum() / several.clamp(min=1)], weight=several)
@@ -166,15 +148,11 @@ class AMP:
         return self.cfg.weight * style
 
     @torch.no_grad()
-    def _keep(self) -> None:
-        mask, flat = self._sound()
+    def _store(self, pair: Tensor, mask: Tensor) -> None:
+        """Remember transitions to learn from, where `mask` is True: those that are valid, and far
+        from obstacles, of which the reference knows nothing."""
+        mask, flat = _sound(pair, mask)
         self.ring.store(flat, mask)
-
-    def _sound(self) -> tuple[Tensor, Tensor]:
-        """Which rows count [N], and the rows [N, 2 d] with zeros in those that do not."""
-        flat = self.pair.flatten(1)
-        mask = self.mask & torch.isfinite(flat.sum(1))
-        return mask, torch.where(mask[:, None], flat, 0.0)
 
     # --- and after it ---------------------------------------------------------------------------
     def update(self, generator: torch.Generator) -> None:
@@ -183,31 +161,29 @@ class AMP:
         picks = torch.randint(len(self.expert), many, generator=generator, device=device)
         chances = torch.rand(many, generator=generator, device=device)
         for pick, chance in zip(picks, chances, strict=True):
-            self.theirs.copy_(pick)
-            self.ours.copy_(self.ring.pick(chance))
-            self.step()
+            self.step(pick, self.ring.pick(chance))
 
-    def _samples(self) -> tuple[Tensor, Tensor]:
-        """`theirs` of the expert and `ours` of the ring, [B, 2 d] each."""
-        expert = self.expert.index_select(0, self.theirs).flatten(1)
-        return expert, self.ring.rows.index_select(0, self.ours)
+    def _samples(self, theirs: Tensor, ours: Tensor) -> tuple[Tensor, Tensor]:
+        """Rows `theirs` [B] of the expert and `ours` [B] of the ring, [B, 2 d] each."""
+        expert = self.expert.index_select(0, theirs).flatten(1)
+        return expert, self.ring.rows.index_select(0, ours)
 
-    def _acquaint(self) -> None:
+    def _acquaint(self, theirs: Tensor, ours: Tensor) -> None:
         """Let the normalisers of all processes learn from the samples that all have picked."""
-        self._look()
+        self._look(theirs, ours)
         self.statistics.pool()
 
-    def _observe_picked(self) -> None:
-        self._observe(*self._samples(), self.ring.count > 0)
+    def _observe_picked(self, theirs: Tensor, ours: Tensor) -> None:
+        self._observe(*self._samples(theirs, ours), self.ring.count > 0)
 
     def _observe(self, expert: Tensor, policy: Tensor, filled: Tensor) -> None:
         norm = self.net.mlp.norm
         norm.update(expert, filled.expand(len(expert)))
         norm.update(policy, filled.expand(len(policy)))
 
-    def _compute_gradients(self) -> Gradients:
+    def _compute_gradients(self, theirs: Tensor, ours: Tensor) -> Gradients:
         """Where to go from here, by the samples that were picked."""
-        expert, policy = self._samples()
+        expert, policy = self._samples(theirs, ours)
         filled = self.ring.count > 0
         if self.processes.alone:  # else they are acquainted
             self._observe(expert, policy, filled)
@@ -252,3 +228,10 @@ class AMP:
         yield from self.adam.tensors(self.net.named_parameters())
         for name, x in self.ring.state():
             yield f"ring/{name}", x
+
+
+def _sound(pair: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
+    """Which rows count [N], and the rows [N, 2 d] with zeros in those that do not."""
+    flat = pair.flatten(1)
+    mask = mask & torch.isfinite(flat.sum(1))
+    return mask, torch.where(mask[:, None], flat, 0.0)

@@ -56,7 +56,7 @@ class Collector:
             metrics.counts(f"guard/{name}") for name in ("action", "reward", "value", "advantage")
         )
         self.draw_noise, device = noise, env.device
-        # Where a recording looks for its input.
+        # What recordings read, and what a resume begins with.
         self.obs = {
             name: torch.zeros(env.n, env.groups[name].dim, device=device)
             for name in policy.reads
@@ -65,7 +65,6 @@ class Collector:
         # What the policy reads: more than the worlds give, if there is a latent.
         self._read = self.obs if latent_tracker is None else {**self.obs, **latent_tracker.latents}
         self.bad_obs = metrics.counts(*(f"guard/obs.{name}" for name in self._read))
-        self.noise = torch.zeros(env.n, policy.action.dim, device=device)
         self.begun = torch.zeros(env.n, dtype=torch.bool, device=device)
         """Worlds whose next step is one: the others have ended and are about to be reset."""
         self.running = False
@@ -83,11 +82,11 @@ class Collector:
             self.running = True
         roll.std.copy_(self.policy.actor.head.std_per_orbit)
         for t in range(roll.steps):
-            self.noise.copy_(self.draw_noise())
+            noise = self.draw_noise()
             if t % NORMALIZE_EVERY == 0:
                 self.update_normalizers()
-            inputs, action, mean, log_prob, value, sound = self.decide()
-            for kept, x in zip((*roll.inputs, *roll.mirrored), inputs, strict=True):
+            inputs, action, mean, log_prob, value, sound = self.decide(noise)
+            for kept, x in zip((*roll.inputs, *(roll.mirrored or ())), inputs, strict=True):
                 kept[t].copy_(x)
             roll.action[t].copy_(action)
             roll.mean[t].copy_(mean)
@@ -127,14 +126,16 @@ class Collector:
             if self.mirrored_inputs is not None:
                 self.mirrored_inputs.update_normalizers(obs, sound & self.begun)
 
-    def _decide(self) -> tuple[tuple[Tensor, ...], Tensor, Tensor, Tensor, Tensor, Tensor]:
+    def _decide(
+        self, noise: Tensor
+    ) -> tuple[tuple[Tensor, ...], Tensor, Tensor, Tensor, Tensor, Tensor]:
         """Observation -> input, action, its mean and density, value, and which rows are sound."""
         with torch.no_grad():
             obs, sound = self._cleaned(count=True)
             mirrored = () if self.mirrored_inputs is None else self.mirrored_inputs(obs)
             inputs = self.policy.inputs(obs)
             pi = self.policy.actor(inputs.actor)
-            action = pi.sample(self.noise)
+            action = pi.sample(noise)
             self.bad_action.add([(~torch.isfinite(action.sum(-1))).sum()])
             return (
                 (*inputs, *mirrored),
@@ -163,7 +164,11 @@ class Collector:
         """Advantages, normalised over valid steps of all processes, and returns."""
         roll = self.rollout
         advantage, returns = gae(
-            *(roll.reward, roll.value, roll.terminated, roll.truncated, roll.valid),
+            roll.reward,
+            roll.value,
+            terminated=roll.terminated,
+            truncated=roll.truncated,
+            valid=roll.valid,
             gamma=gamma,
             lam=lam,
         )

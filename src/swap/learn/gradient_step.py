@@ -8,7 +8,7 @@ recordings with a message between them. Alone, it is one.
 """
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Generic, NamedTuple, ParamSpec
 
 import torch
 from torch import Tensor
@@ -16,6 +16,8 @@ from torch import Tensor
 from swap.device.cuda_graph import GraphedCallable
 from swap.distributed import ProcessGroup
 from swap.nn import RunningNorm
+
+P = ParamSpec("P")
 
 
 class Gradients(NamedTuple):
@@ -29,33 +31,37 @@ class Gradients(NamedTuple):
 
 
 def gradient_step(
-    compute: Callable[[], Gradients],
+    compute: Callable[P, Gradients],
     apply: Callable[[Gradients], None],
     processes: ProcessGroup,
     device: torch.device,
     *,
     capture: bool,
-    before: Callable[[], None] | None = None,
-) -> "GraphedCallable[None] | DistributedStep":
-    """`compute` and `apply` as one call. With several processes, `before` comes first and may wait
-    for the others."""
+    before: Callable[P, None] | None = None,
+) -> "GraphedCallable[P, None] | DistributedStep[P]":
+    """`compute` and `apply` as one call, with the arguments of `compute`. With several processes,
+    `before` comes first, with the same, and may wait for the others."""
+
+    def both(*args: P.args, **named: P.kwargs) -> None:
+        apply(compute(*args, **named))
+
     if processes.alone:
-        return GraphedCallable(lambda: apply(compute()), device, enabled=capture)
+        return GraphedCallable(both, device, enabled=capture)
     return DistributedStep(compute, apply, processes, device, capture=capture, before=before)
 
 
-class DistributedStep:
+class DistributedStep(Generic[P]):
     """Every process finds; then they meet; then all move alike."""
 
     def __init__(
         self,
-        compute: Callable[[], Gradients],
+        compute: Callable[P, Gradients],
         apply: Callable[[Gradients], None],
         processes: ProcessGroup,
         device: torch.device,
         *,
         capture: bool,
-        before: Callable[[], None] | None = None,
+        before: Callable[P, None] | None = None,
     ) -> None:
         self.compute, self.apply, self.processes, self.before = compute, apply, processes, before
         self._flat: Tensor | None = None
@@ -63,16 +69,16 @@ class DistributedStep:
         self._take = GraphedCallable(self._apply_gradients, device, enabled=capture)
         self.enabled = self._put.enabled
 
-    def __call__(self) -> None:
+    def __call__(self, *args: P.args, **named: P.kwargs) -> None:
         if self.before is not None:
-            self.before()
-        self._put()
+            self.before(*args, **named)
+        self._put(*args, **named)
         assert self._flat is not None
         self.processes.all_reduce_(self._flat)
         self._take()
 
-    def _compute_gradients(self) -> None:
-        found = self.compute()
+    def _compute_gradients(self, *args: P.args, **named: P.kwargs) -> None:
+        found = self.compute(*args, **named)
         several = [*found.gradients, *found.figures.values()]
         if self._flat is None:  # made in the first call, which is never the recorded one
             self._like = [torch.empty_like(x) for x in found.gradients]

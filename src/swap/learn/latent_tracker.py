@@ -11,7 +11,7 @@ from torch import Tensor
 from swap.device.cuda_graph import GraphedCallable
 from swap.learn.mirrored_inputs import MIRRORED_LATENT, MirroredLatent
 from swap.learn.replay import ReplayBuffer
-from swap.policy import LATENT, LatentState
+from swap.policy import LATENT, LatentState, TickClock
 from swap.world_model import WorldModel
 
 READS = ("proprioception", "depth_noisy", "depth_clean", "body_heights", "foot_heights")
@@ -25,27 +25,22 @@ class LatentTracker:
         self,
         model: WorldModel,
         replay: ReplayBuffer,
-        widths: Mapping[str, int],
         noise: Callable[[], Tensor],
         device: torch.device,
         *,
         capture: bool,
         mirrored: bool = False,
     ) -> None:
-        """`widths` of the groups that are vectors; `noise` draws Gumbel noise [N, z]; `mirrored`:
-        know the latents of the mirrored worlds, too."""
+        """`noise` draws Gumbel noise [N, z]; `mirrored`: know the latents of the mirrored worlds,
+        too."""
         n, self.model, self.replay = replay.n, model, replay
-        self.latent_state = LatentState(model, n, device)
-        self.mirrored = MirroredLatent(model, n, device) if mirrored else None
+        self.clock = TickClock(model.cfg.k)
+        self.latent_state = LatentState(model, n, device, self.clock)
+        self.mirrored = MirroredLatent(model, n, device, self.clock) if mirrored else None
         self.latent_states = {LATENT: self.latent_state} | (
             {} if self.mirrored is None else {MIRRORED_LATENT: self.mirrored}
         )
         self.draw_noise = noise
-        # Where a recording looks for its input.
-        shapes = {name: (widths[name],) if name in widths else model.cfg.image for name in READS}
-        self.obs = {name: torch.zeros(n, *shape, device=device) for name, shape in shapes.items()}
-        self.noise = torch.zeros(len(self.latent_states), n, model.categoricals.dim, device=device)
-        self.fresh = torch.zeros(n, dtype=torch.bool, device=device)
         self.reset = GraphedCallable(self._reset, device, enabled=capture)
         self.tick = GraphedCallable(self._tick, device, enabled=capture)
 
@@ -57,48 +52,44 @@ class LatentTracker:
     @property
     def latents(self) -> dict[str, Tensor]:
         """h of the worlds, and of the mirrored ones if there are."""
-        return {name: rate.h for name, rate in self.latent_states.items()}
+        return {name: state.h for name, state in self.latent_states.items()}
 
     def observe(self, obs: Mapping[str, Tensor], fresh: Tensor) -> None:
         """A new observation; the worlds in `fresh` [N] have just begun."""
-        self.fresh.copy_(fresh)
-        self.reset()
-        if not self.latent_state.due:
-            return
-        for name, x in self.obs.items():
-            x.copy_(obs[name])
-        for noise in self.noise:
-            noise.copy_(self.draw_noise())
-        self.tick()
-        for rate in self.latent_states.values():
-            rate.finish_tick()
-        self.replay.stored()
+        if self.clock.observe(fresh, self.reset, lambda: self._look(obs)):
+            self.replay.stored()
 
     def record(self, action: Tensor) -> None:
-        for rate in self.latent_states.values():
-            rate.record(action)
+        place = self.clock.record()
+        for state in self.latent_states.values():
+            state.write(action, place)
 
-    def _reset(self) -> None:
-        for rate in self.latent_states.values():
-            rate.reset(self.fresh)
+    def _look(self, obs: Mapping[str, Tensor]) -> None:
+        noises = [self.draw_noise() for _ in self.latent_states]
+        self.tick(*noises, **{name: obs[name] for name in READS})
+
+    def _reset(self, fresh: Tensor) -> None:
+        for state in self.latent_states.values():
+            state.reset(fresh)
 
     @torch.no_grad()
-    def _tick(self) -> None:
-        code, prop = self.model.cfg.depth, self.obs["proprioception"]
+    def _tick(self, *noises: Tensor, **obs: Tensor) -> None:
+        """Noise for each of the latent states, and what READS names."""
+        code, prop = self.model.cfg.depth, obs["proprioception"]
         # Worlds that broke: they are about to be reset, and must not spoil their latents till then.
-        noisy, clean = (code.from_linear(self.obs[f"depth_{x}"]) for x in ("noisy", "clean"))
+        noisy, clean = (code.from_linear(obs[f"depth_{x}"]) for x in ("noisy", "clean"))
         sound = torch.isfinite(prop.sum(-1) + noisy.sum((1, 2)))
         prop = torch.where(sound[:, None], prop, 0.0)
         noisy = torch.where(sound[:, None, None], noisy, 0.0)
-        for rate, noise in zip(self.latent_states.values(), self.noise, strict=True):
-            rate.tick(noisy, prop, noise)
+        for state, noise in zip(self.latent_states.values(), noises, strict=True):
+            state.tick(noisy, prop, noise)
         tick = {
             "depth_noisy": code.to_bytes(noisy),
             "depth_clean": code.to_bytes(clean),
             "prop": prop,
             "actions": self.latent_state.actions,
-            "body": self.obs["body_heights"],
-            "foot": self.obs["foot_heights"],
+            "body": obs["body_heights"],
+            "foot": obs["foot_heights"],
             "first": self.latent_state.first,
             "valid": sound,
         }

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 import torch
 from torch import Tensor
 
-from swap.policy import LATENT, ActorCritic, Inputs, LatentState
+from swap.policy import LATENT, ActorCritic, Inputs, LatentState, TickClock
 from swap.symmetry import Layout, Rep
 from swap.world_model import WorldModel
 
@@ -32,16 +32,18 @@ class DeviceRep:
 class MirroredLatent(LatentState):
     """Given what the worlds see and do, the latents of their mirror images."""
 
-    def __init__(self, model: WorldModel, n: int, device: str | torch.device) -> None:
-        super().__init__(model, n, device)
+    def __init__(
+        self, model: WorldModel, n: int, device: str | torch.device, clock: TickClock | None = None
+    ) -> None:
+        super().__init__(model, n, device, clock)
         self._prop, self._action = (DeviceRep(x.rep, device) for x in (model.prop, model.action))
 
     def tick(self, depth: Tensor, prop: Tensor, noise: Tensor | None) -> None:
         """The noise is its own: that of the other latent has no mirror image either."""
         super().tick(depth.flip(-1), self._prop(prop), noise)
 
-    def record(self, action: Tensor) -> None:
-        super().record(self._action(action))
+    def write(self, action: Tensor, place: int) -> None:
+        super().write(self._action(action), place)
 
 
 class MirroredInputs:

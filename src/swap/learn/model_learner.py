@@ -74,11 +74,6 @@ class ModelLearner:
         self.means = metrics.means(*(f"model/{name}" for name in (*model.figures, "grad_norm")))
         names = "model/updates", "guard/model_skipped", *(f"guard/model_{x}" for x in CULPRITS)
         self.faults = metrics.counts(*names, shared=True)
-        # Where a recording looks for its input.
-        self.worlds, self.starts = (
-            torch.zeros(cfg.batch, dtype=torch.long, device=device) for _ in range(2)
-        )
-        self.noise = torch.zeros(cfg.batch, cfg.ticks, model.categoricals.dim, device=device)
         self.lr, self.count = torch.zeros((), device=device), torch.zeros((), device=device)
         self.step = gradient_step(
             self._compute_gradients, self._apply_gradients, processes, device, capture=capture
@@ -90,26 +85,23 @@ class ModelLearner:
         if not self.replay.starts(self.cfg.ticks):
             return
         for _ in range(self.cfg.updates):
-            self.draw(generator)
-            self.step()
+            self.step(*self.draw(generator))
 
-    def draw(self, generator: torch.Generator) -> None:
-        """Choose the sequences of the next step, and its noise."""
-        device, batch = self.lr.device, self.cfg.batch
+    def draw(self, generator: torch.Generator) -> tuple[Tensor, Tensor, Tensor]:
+        """The worlds and starts [B] of the next step's sequences, and noise [B, T, z] for it."""
+        device, batch, ticks = self.lr.device, self.cfg.batch, self.cfg.ticks
         worlds = torch.randint(self.replay.n, (batch,), generator=generator, device=device)
         chance = torch.rand(batch, generator=generator, device=device)
-        self.worlds.copy_(worlds)
-        self.starts.copy_(self.replay.pick(chance, self.cfg.ticks))
-        lead = batch, self.cfg.ticks
-        self.noise.copy_(self.model.noise(*lead, like=self.noise, generator=generator))
+        noise = self.model.noise(batch, ticks, like=self.lr, generator=generator)
+        return worlds, self.replay.pick(chance, ticks), noise
 
-    def _sequences(self) -> Sequences:
-        return self.replay.take(self.worlds, self.starts, self.cfg.ticks)
+    def _sequences(self, worlds: Tensor, starts: Tensor) -> Sequences:
+        return self.replay.take(worlds, starts, self.cfg.ticks)
 
-    def _compute_gradients(self) -> Gradients:
+    def _compute_gradients(self, worlds: Tensor, starts: Tensor, noise: Tensor) -> Gradients:
         """Where to go from here, by the sequences that were drawn."""
-        batch = self._sequences()
-        loss, figures = self.model.loss(batch, self.noise)
+        batch = self._sequences(worlds, starts)
+        loss, figures = self.model.loss(batch, noise)
         return Gradients(torch.autograd.grad(loss, self.parameters), figures, batch.valid)
 
     def _apply_gradients(self, found: Gradients) -> None:

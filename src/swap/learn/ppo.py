@@ -131,8 +131,7 @@ class PPO:
         self.faults = metrics.counts(*names, shared=True)
         self.parameters = list(policy.parameters())
         device = self.parameters[0].device
-        self.rows = torch.zeros(size, dtype=torch.long, device=device)
-        self.lr = torch.tensor(cfg.lr, device=device)
+        self.size, self.lr = size, torch.tensor(cfg.lr, device=device)
         self.step = gradient_step(
             self._compute_gradients, self._apply_gradients, processes, device, capture=capture
         )
@@ -144,14 +143,13 @@ class PPO:
     def update(self, generator: torch.Generator) -> None:
         """All epochs over the rollout, whose advantages are filled in."""
         for _ in range(self.cfg.epochs):
-            order = torch.randperm(len(self.rollout), generator=generator, device=self.rows.device)
-            for rows in order.split(len(self.rows)):
-                self.rows.copy_(rows)
-                self.step()
+            order = torch.randperm(len(self.rollout), generator=generator, device=self.lr.device)
+            for rows in order.split(self.size):
+                self.step(rows)
 
-    def _compute_gradients(self) -> Gradients:
-        """Where to go from here, by the samples in `rows`."""
-        batch = self.rollout.take(self.rows)
+    def _compute_gradients(self, rows: Tensor) -> Gradients:
+        """Where to go from here, by the samples in `rows` [M]."""
+        batch = self.rollout.take(rows)
         losses = self._losses(batch)
         loss = self._total(losses)
         gradients = torch.autograd.grad(loss, self.parameters)

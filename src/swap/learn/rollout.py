@@ -48,11 +48,11 @@ class Rollout:
         def make(*shape: int, dtype: torch.dtype = torch.float32) -> Tensor:
             return torch.zeros(shape, dtype=dtype, device=device)
 
+        def inputs() -> Inputs:
+            return Inputs(*(make(steps, n, width) for width in widths))
+
         self.steps, self.n = steps, n
-        self.inputs = Inputs(*(make(steps, n, width) for width in widths))
-        self.mirrored: tuple[Tensor, ...] = ()
-        if mirrored:
-            self.mirrored = Inputs(*(make(steps, n, width) for width in widths))
+        self.inputs, self.mirrored = inputs(), inputs() if mirrored else None
         self.action, self.mean = make(steps, n, action), make(steps, n, action)
         self.std = make(orbits)
         """The std of all these actions, one for each orbit: it does not depend on the state."""
@@ -68,8 +68,21 @@ class Rollout:
 
     def take(self, rows: Tensor) -> Batch:
         """Rows [M] of the steps and worlds laid end to end."""
-        several = (
-            *(*self.inputs, self.action, self.mean, self.log_prob),
-            *(self.value[:-1], self.advantage, self.returns, self.weight, *self.mirrored),
+
+        def chosen(x: Tensor) -> Tensor:
+            return x.flatten(0, 1).index_select(0, rows)
+
+        there = self.mirrored
+        return Batch(
+            actor=chosen(self.inputs.actor),
+            critic=chosen(self.inputs.critic),
+            action=chosen(self.action),
+            mean=chosen(self.mean),
+            log_prob=chosen(self.log_prob),
+            value=chosen(self.value[:-1]),
+            advantage=chosen(self.advantage),
+            returns=chosen(self.returns),
+            weight=chosen(self.weight),
+            mirrored_actor=None if there is None else chosen(there.actor),
+            mirrored_critic=None if there is None else chosen(there.critic),
         )
-        return Batch(*(x.flatten(0, 1).index_select(0, rows) for x in several))

@@ -22,12 +22,13 @@ def frame_of(group: Layout) -> Layout:
 class StyleReward:
     """Remembers the last frame of every world and judges the pair it makes with the next."""
 
-    def __init__(self, amp: AMP, group: Layout) -> None:
+    def __init__(self, amp: AMP, group: Layout, n: int) -> None:
+        """`group`: the layout of the observations that frames are cut from; `n` worlds."""
         self.amp = amp
-        device = amp.pair.device
         columns = torch.cat([torch.arange(group.dim)[group[name]] for name in FRAME])
-        self._columns = columns.to(device)
-        self.pair = torch.zeros_like(amp.pair)
+        self._columns = columns.to(amp.expert.device)
+        self.pair = amp.expert.new_zeros(n, 2, len(columns))
+        """[N, 2, d]: the last frame and this one."""
 
     def remember(self, obs: Mapping[str, Tensor]) -> None:
         """What the worlds look like before they act."""

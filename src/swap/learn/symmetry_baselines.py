@@ -52,7 +52,7 @@ class MirroredPPO(PPO):
 
     def __init__(self, *args: Any, **more: Any) -> None:
         super().__init__(*args, **more)
-        self.reflect = DeviceRep(self.policy.action, self.rows.device)
+        self.reflect = DeviceRep(self.policy.action, self.lr.device)
 
     def mirrored(self, batch: Batch) -> Batch:
         """The mirror images of these samples.
@@ -120,10 +120,10 @@ class AugmentedModelLearner(ModelLearner):
             DeviceRep(layout.rep, self.lr.device) for layout in layouts
         )
 
-    def _sequences(self) -> Sequences:
+    def _sequences(self, worlds: Tensor, starts: Tensor) -> Sequences:
         ticks, half = self.cfg.ticks, self.cfg.batch // 2
-        here = self.replay.take(self.worlds[:half], self.starts[:half], ticks)
-        there = self.replay.take(self.worlds[half:], self.starts[half:], ticks, mirrored=True)
+        here = self.replay.take(worlds[:half], starts[:half], ticks)
+        there = self.replay.take(worlds[half:], starts[half:], ticks, mirrored=True)
         return _end_to_end(here, self.mirrored(there))
 
     def mirrored(self, batch: Sequences) -> Sequences:
@@ -146,8 +146,8 @@ class AugmentedAMP(AMP):
         self.reflect = DeviceRep(rep * 2, expert.device)
         super().__init__(cfg, expert, rep, *args, **more)
 
-    def _samples(self) -> tuple[Tensor, Tensor]:
-        expert, policy = super()._samples()
+    def _samples(self, theirs: Tensor, ours: Tensor) -> tuple[Tensor, Tensor]:
+        expert, policy = super()._samples(theirs, ours)
         return self._half_mirrored(expert), self._half_mirrored(policy)
 
     def _half_mirrored(self, x: Tensor) -> Tensor:
@@ -161,7 +161,9 @@ def _end_to_end(a: Sequences, b: Sequences) -> Sequences:
         for name, x in a._asdict().items()
         if name != "context"
     }
-    context = Latent(*(torch.cat(x) for x in zip(a.context, b.context, strict=True)))
+    context = Latent(
+        h=torch.cat((a.context.h, b.context.h)), z=torch.cat((a.context.z, b.context.z))
+    )
     return Sequences(**fields, context=context)
 
 

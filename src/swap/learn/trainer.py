@@ -1,7 +1,8 @@
 """Worlds in, a trained policy out: the loop, and all it takes to go on tomorrow as if today."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import torch
@@ -98,25 +99,19 @@ class Trainer:
         self.policy = policy.to(device)
         if model is not None:
             self.model = model.to(device)
-        orbits, steps = policy.actor.head.orbits.size, cfg.ppo.steps
         self.rollout = Rollout(
-            *(steps, env.n, policy.widths, policy.action.dim, orbits, device), mirrored=self.mirrors
+            steps=cfg.ppo.steps,
+            n=env.n,
+            widths=policy.widths,
+            action=policy.action.dim,
+            orbits=policy.actor.head.orbits.size,
+            device=device,
+            mirrored=self.mirrors,
         )
         self.ppo = self._make_ppo()
         self.learner = None if cfg.model is None else self._make_learner(cfg.model)
         self.amp = None if cfg.amp is None else self._make_amp(cfg.amp, reference)
-        self.collector = Collector(
-            *(self.policy, env, self.rollout, self.metrics, self.noise),
-            latent_tracker=None
-            if self.learner is None
-            else self._make_latent_tracker(self.learner.replay),
-            style=None if self.amp is None else StyleReward(self.amp, env.groups[GROUP]),
-            mirrored_inputs=MirroredInputs(self.policy, env.groups, device, self.augments)
-            if self.mirrors
-            else None,
-            capture=cfg.capture,
-            processes=processes,
-        )
+        self.collector = self._make_collector()
         self.statistics = PooledNorms(processes, policy.actor.mlp.norm, policy.critic.mlp.norm)
         if not processes.alone:
             processes.broadcast_tensors(self._copies())
@@ -188,16 +183,20 @@ class Trainer:
         return self.model.noise(self.env.n, like=like, generator=self.generator)
 
     # --- its parts ------------------------------------------------------------------------------
+    @property
+    def _shared(self) -> dict[str, Any]:
+        """What all of them are given."""
+        return {
+            "metrics": self.metrics,
+            "capture": self.cfg.capture,
+            "processes": self.processes,
+        }
+
     def _make_ppo(self) -> PPO:
-        cfg, parts = self.cfg, (self.cfg.ppo, self.policy, self.rollout, self.metrics)
-        if cfg.symmetry.kind == "loss":
-            told = cfg.symmetry
-            return PenalisedPPO(
-                *parts, capture=cfg.capture, processes=self.processes, symmetry=told
-            )
-        return (AugmentedPPO if self.augments else PPO)(
-            *parts, capture=cfg.capture, processes=self.processes
-        )
+        make: Callable[..., PPO] = AugmentedPPO if self.augments else PPO
+        if self.cfg.symmetry.kind == "loss":
+            make = partial(PenalisedPPO, symmetry=self.cfg.symmetry)
+        return make(self.cfg.ppo, self.policy, self.rollout, **self._shared)
 
     def _make_learner(self, cfg: ModelCfg) -> ModelLearner:
         cfg = replace(cfg, batch=self.processes.split_evenly(cfg.batch, "model.batch"))
@@ -205,13 +204,35 @@ class Trainer:
             self.model, self.env.n, cfg.memory, self.device, mirrored=self.augments
         )
         make = AugmentedModelLearner if self.augments else ModelLearner
-        parts = cfg, self.model, replay, self.metrics
-        return make(*parts, capture=self.cfg.capture, processes=self.processes)
+        return make(cfg, self.model, replay, **self._shared)
+
+    def _make_collector(self) -> Collector:
+        latent_tracker = style = mirrored_inputs = None
+        if self.learner is not None:
+            latent_tracker = self._make_latent_tracker(self.learner.replay)
+        if self.amp is not None:
+            style = StyleReward(self.amp, self.env.groups[GROUP], self.env.n)
+        if self.mirrors:
+            mirrored_inputs = MirroredInputs(
+                self.policy, self.env.groups, self.device, self.augments
+            )
+        return Collector(
+            self.policy,
+            self.env,
+            self.rollout,
+            noise=self.noise,
+            latent_tracker=latent_tracker,
+            style=style,
+            mirrored_inputs=mirrored_inputs,
+            **self._shared,
+        )
 
     def _make_latent_tracker(self, replay: ReplayBuffer) -> LatentTracker:
-        widths = {name: layout.dim for name, layout in self.env.groups.items()}
         return LatentTracker(
-            *(self.model, replay, widths, self.latent_noise, self.device),
+            self.model,
+            replay,
+            self.latent_noise,
+            self.device,
             capture=self.cfg.capture,
             mirrored=self.mirrors,
         )
@@ -223,11 +244,13 @@ class Trainer:
         batch, kept = split(cfg.batch, "amp.batch"), max(1, cfg.replay // self.processes.size)
         cfg = replace(cfg, batch=batch, replay=kept)
         return (AugmentedAMP if self.augments else AMP)(
-            *(cfg, reference.to(self.device), frame.rep, self.env.n, self.cfg.ppo.steps),
-            self.metrics,
-            capture=self.cfg.capture,
+            cfg,
+            expert=reference.to(self.device),
+            rep=frame.rep,
+            n=self.env.n,
+            steps=self.cfg.ppo.steps,
             seed=self.cfg.seed,
-            processes=self.processes,
+            **self._shared,
         )
 
     # --- resume ---------------------------------------------------------------------------------

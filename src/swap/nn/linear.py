@@ -58,7 +58,7 @@ class Linear(nn.Module):
     def dense(self) -> "Linear":
         """The same map as one plain layer: for export, and for a batch of one."""
         plain = Linear(
-            *(self.source.rep, self.target.rep), bias=self.bias is not None, equivariant=False
+            self.source.rep, self.target.rep, bias=self.bias is not None, equivariant=False
         ).to(self.weight[0])
         if not self.equivariant:
             plain.load_state_dict(self.state_dict())

@@ -76,7 +76,9 @@ class MLP(nn.Module):
     def dense(self) -> "MLP":
         """The same function as a plain network: for export, and for a batch of one."""
         plain = MLP(
-            *(self.rep_in, self.hidden, None if self.out is None else self.rep_out),
+            self.rep_in,
+            self.hidden,
+            None if self.out is None else self.rep_out,
             act=self.act_name,
             norm=self.normed,
             equivariant=False,

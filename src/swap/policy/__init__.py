@@ -9,7 +9,7 @@ from swap.policy.actor_critic import ActorCritic, Inputs, PolicyCfg
 from swap.policy.agent import Agent
 from swap.policy.critic import Critic
 from swap.policy.discriminator import Discriminator, style_reward
-from swap.policy.latent_state import LATENT, LatentState
+from swap.policy.latent_state import LATENT, LatentState, TickClock
 from swap.policy.networks import Networks, build_networks
 
 __all__ = [
@@ -23,6 +23,7 @@ __all__ = [
     "LatentState",
     "Networks",
     "PolicyCfg",
+    "TickClock",
     "build_networks",
     "style_reward",
 ]

@@ -9,8 +9,9 @@ from collections.abc import Mapping
 import torch
 from torch import Tensor
 
-from swap.policy.latent_state import LATENT, LatentState
+from swap.policy.latent_state import LATENT, LatentState, Seen
 from swap.policy.networks import Networks
+from swap.world_model import WorldModel
 
 
 class Agent:
@@ -33,17 +34,13 @@ class Agent:
         (those of a new agent all have)."""
         if self.latent_state is None:
             return self.policy.mean(obs)
-        self._look(self.latent_state, obs, fresh)
-        action = self.policy.mean({**obs, LATENT: self.latent_state.h})
-        self.latent_state.record(action)
+        state = self.latent_state
+        self.ticked = state.observe(fresh, lambda: self._read(state.model, obs))
+        action = self.policy.mean({**obs, LATENT: state.h})
+        state.record(action)
         return action
 
-    def _look(self, state: LatentState, obs: Mapping[str, Tensor], fresh: Tensor | None) -> None:
-        if fresh is not None:
-            state.reset(fresh)
-        self.ticked = state.due
-        if self.ticked:  # images are looked at only then
-            seen = obs["depth_noisy"]
-            seen = torch.ones_like(seen) if self.blind else seen
-            state.tick(state.model.cfg.depth.from_linear(seen), obs["proprioception"], None)
-            state.finish_tick()
+    def _read(self, model: WorldModel, obs: Mapping[str, Tensor]) -> Seen:
+        depth = obs["depth_noisy"]
+        depth = torch.ones_like(depth) if self.blind else depth
+        return model.cfg.depth.from_linear(depth), obs["proprioception"], None

@@ -4,8 +4,8 @@ The same code in training, evaluation and play: after every observation `observe
 decision `record`. All tensors are made once and written in place, so that recordings can read them.
 """
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, TypeAlias
 
 import torch
 from torch import Tensor
@@ -15,6 +15,42 @@ from swap.world_model import WorldModel
 
 LATENT = "latent"
 """The name under which a policy reads h."""
+Seen: TypeAlias = tuple[Tensor, Tensor, Tensor | None]
+"""Depth [N, rows, cols] in the networks' range, proprioception [N, 33], and Gumbel noise [N, z], or
+none for the likeliest z."""
+
+
+class TickClock:
+    """When the world model ticks: at the first observation, and then every `k` control steps."""
+
+    def __init__(self, k: int) -> None:
+        self.k = self.count = k
+        """`count`: actions since the last tick. There has been none: the first observation is a
+        tick."""
+
+    @property
+    def due(self) -> bool:
+        """The next observation is a tick."""
+        return self.count == self.k
+
+    def observe(
+        self, fresh: Tensor | None, reset: Callable[[Tensor], None], tick: Callable[[], None]
+    ) -> bool:
+        """A new observation: worlds in `fresh` [N] have just begun and are `reset`; then, if it is
+        time, `tick`. Returns whether it was."""
+        if fresh is not None:
+            reset(fresh)
+        if not self.due:
+            return False
+        tick()
+        self.count = 0
+        return True
+
+    def record(self) -> int:
+        """A new action: its place among those since the last tick."""
+        assert not self.due, f"{self.k} actions since the last tick; observe before the next"
+        self.count += 1
+        return self.count - 1
 
 
 class LatentState:
@@ -24,19 +60,25 @@ class LatentState:
     zero, never the memory of another life. Its next tick is then the first of its episode.
     """
 
-    def __init__(self, model: WorldModel, n: int, device: str | torch.device) -> None:
-        self.model, self.k = model, model.cfg.k
+    def __init__(
+        self,
+        model: WorldModel,
+        n: int,
+        device: str | torch.device,
+        clock: TickClock | None = None,
+    ) -> None:
+        """`clock`: another's, to tick with it."""
+        self.model = model
+        self.clock = clock or TickClock(model.cfg.k)
         self.latent = model.initial(n, device)
         """[N, ...]: what the last tick left, or zero."""
-        self.actions = torch.zeros(n, self.k, model.action.dim, device=device)
+        self.actions = torch.zeros(n, self.clock.k, model.action.dim, device=device)
         """[N, k, 12]: since the last tick, oldest first; at a tick those that led to it, which stay
         until the next `record`."""
         self.fresh = torch.ones(n, dtype=torch.bool, device=device)
         """[N]: reset since the last tick."""
         self.first = torch.ones(n, dtype=torch.bool, device=device)
         """[N]: the last tick was the first of its episode."""
-        self.count = self.k
-        """Actions since the last tick. There has been none: the first observation is a tick."""
 
     @property
     def h(self) -> Tensor:
@@ -44,27 +86,16 @@ class LatentState:
         return self.latent.h
 
     # --- every control step ---------------------------------------------------------------------
-    def observe(self, depth: Tensor, prop: Tensor, fresh: Tensor, noise: Tensor | None) -> bool:
-        """A new observation: depth [N, rows, cols] in the networks' range, proprioception [N, 33];
-        worlds in `fresh` [N] have just begun. Gumbel noise [N, z], or none for the likeliest z.
+    def observe(self, fresh: Tensor | None, read: Callable[[], Seen]) -> bool:
+        """A new observation; worlds in `fresh` [N] have just begun. What there is to see is `read`
+        at ticks only. Returns whether this was one."""
+        return self.clock.observe(fresh, self.reset, lambda: self.tick(*read()))
 
-        Images and noise are read at ticks only. Returns whether this was one.
-        """
-        self.reset(fresh)
-        if not self.due:
-            return False
-        self.tick(depth, prop, noise)
-        self.finish_tick()
-        return True
-
-    @torch.no_grad()
     def record(self, action: Tensor) -> None:
         """The action [N, 12] the worlds are given next, as the motors get it."""
-        assert not self.due, f"{self.k} actions since the last tick; observe before the next"
-        self.actions[:, self.count].copy_(action)
-        self.count += 1
+        self.write(action, self.clock.record())
 
-    # --- its parts, for those who record them ---------------------------------------------------
+    # --- its parts, for those who record them or share a clock ----------------------------------
     @torch.no_grad()
     def reset(self, mask: Tensor) -> None:
         """Worlds in `mask` [N] forget everything, now."""
@@ -75,7 +106,7 @@ class LatentState:
 
     @torch.no_grad()
     def tick(self, depth: Tensor, prop: Tensor, noise: Tensor | None) -> None:
-        """Tensors to tensors, the same work each time; `finish_tick` is the other half."""
+        """See `Seen`. Tensors to tensors, the same work each time."""
         embedding = self.model.embed(depth, prop)
         new = self.model.tick(self.latent, self.actions, embedding, self.fresh, noise)
         for old, x in zip(self.latent, new, strict=True):
@@ -83,14 +114,10 @@ class LatentState:
         self.first.copy_(self.fresh)
         self.fresh.zero_()
 
-    @property
-    def due(self) -> bool:
-        """The next observation is a tick."""
-        return self.count == self.k
-
-    def finish_tick(self) -> None:
-        """What a tick changes outside of the device."""
-        self.count = 0
+    @torch.no_grad()
+    def write(self, action: Tensor, place: int) -> None:
+        """The action [N, 12] after `place` others since the last tick."""
+        self.actions[:, place].copy_(action)
 
     # --- resume ---------------------------------------------------------------------------------
     def tensors(self) -> dict[str, Tensor]:
@@ -103,7 +130,7 @@ class LatentState:
         }
 
     def numbers(self) -> dict[str, Any]:
-        return {"count": self.count}
+        return {"count": self.clock.count}
 
     def restore(self, tensors: Mapping[str, Tensor], numbers: Mapping[str, Any]) -> None:
         """Exactly the state that gave these, in place."""
@@ -115,4 +142,4 @@ class LatentState:
                     "resume with the config of the run"
                 )
             x.copy_(tensors[name])
-        self.count = numbers["count"]
+        self.clock.count = numbers["count"]

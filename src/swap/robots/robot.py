@@ -294,10 +294,8 @@ def _check_leg(leg: Leg) -> None:
 def _check_pair(left: Leg, right: Leg, body: Body) -> None:
     """The right leg must be the reflected left one, whatever way its axes are modelled."""
     image = left.mirrored(right.name)
-    for what in (
-        *("mount", "offset", "thigh", "shank", "links"),
-        *("thigh_radius", "shank_radius", "foot_radius"),
-    ):
+    radii = "thigh_radius", "shank_radius", "foot_radius"
+    for what in ("mount", "offset", "thigh", "shank", "links", *radii):
         want, got = getattr(image, what), getattr(right, what)
         if want != got:
             raise UserError(

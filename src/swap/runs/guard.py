@@ -29,8 +29,15 @@ share it, of which few lose a contact. So a run stops when it is full in 2 % of 
 
 
 STAGES = (
-    *("guard/obs", "guard/action", "diverged|overflow|contact_pool|speed", "reward"),
-    *("/value$", "advantage", "explained", "loss", "grad"),
+    "guard/obs",
+    "guard/action",
+    "diverged|overflow|contact_pool|speed",
+    "reward",
+    "/value$",
+    "advantage",
+    "explained",
+    "loss",
+    "grad",
 )
 """Patterns of names in the order in which things are computed: what is not finite spoils all that
 comes after it, so the first is to blame."""

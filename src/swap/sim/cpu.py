@@ -42,8 +42,15 @@ from swap.state_dict import join_states
 
 FULL = [mujoco.mjtWarning.mjWARN_CONTACTFULL.value, mujoco.mjtWarning.mjWARN_CNSTRFULL.value]
 PER_WORLD = (
-    *("geom_pos", "geom_quat", "geom_size", "geom_sameframe", "geom_friction", "geom_solref"),
-    *("body_mass", "body_ipos", "body_inertia"),
+    "geom_pos",
+    "geom_quat",
+    "geom_size",
+    "geom_sameframe",
+    "geom_friction",
+    "geom_solref",
+    "body_mass",
+    "body_ipos",
+    "body_inertia",
     "bvh_aabb",
 )
 PHYSICS = ("qpos", "qvel", "qacc_warmstart", "ctrl", "time")

@@ -44,10 +44,20 @@ from swap.sim.rate import SUBSTEPS
 from swap.state_dict import join_states
 
 PER_WORLD = (
-    *("geom_pos", "geom_quat", "geom_size", "geom_rbound", "geom_aabb"),
-    *("geom_friction", "geom_solref"),
-    *("body_mass", "body_ipos", "body_inertia"),
-    *("body_subtreemass", "body_invweight0", "dof_invweight0", "actuator_acc0"),
+    "geom_pos",
+    "geom_quat",
+    "geom_size",
+    "geom_rbound",
+    "geom_aabb",
+    "geom_friction",
+    "geom_solref",
+    "body_mass",
+    "body_ipos",
+    "body_inertia",
+    "body_subtreemass",
+    "body_invweight0",
+    "dof_invweight0",
+    "actuator_acc0",
 )
 ROW_BITS = mjw.OverflowType.NEFC | mjw.OverflowType.NJMAX_NNZ
 POOL_BITS = mjw.OverflowType.BROADPHASE | mjw.OverflowType.NARROWPHASE
@@ -145,27 +155,20 @@ class GpuEngine:
         last, target, failed = map(warp, (self._last, self._target, self.state.failed))
         nonfinite, overflow, pool = map(warp, (*self._counts, self._pool))
         self._force = warp(self.state.force, wp.vec3)
-        self._held = [
-            *(warp(self._pose), d.qpos, d.qvel, d.ctrl, d.qacc_warmstart),
-            *(last, self._force, d.time),
-        ]
-        self._assign_args = [
-            *(*_warp_boxes(self._bank), warp(self.course_id), *_warp_boxes(self.boxes)),
-            *(m.geom_pos, m.geom_quat, m.geom_size, m.geom_rbound, m.geom_aabb),
-            *(d.geom_xpos, d.geom_xmat, d.qacc_warmstart),
-        ]
-        safe = (warp(self._safe_qpos), warp(self._safe_qvel))
-        self._contain_args = [
-            *(SPEED_LIMIT, *safe, self._held[0], target, *self._held[1:], failed, nonfinite)
-        ]
-        gains = (self._kp, self._kd, self.drawn.strength, self._peak, self._no_load)
-        self._drive_args = [
-            *(target, last, warp(self.drawn.latency), d.qpos, d.qvel, *map(warp, gains), d.ctrl)
-        ]
-        self._force_args = [
-            *(d.nacon, d.contact.geom, d.contact.worldid, self._contact_force),
-            *(warp(self._group), self._force),
-        ]
+        pose, held = warp(self._pose), [d.qpos, d.qvel, d.ctrl, d.qacc_warmstart]
+        held += [last, self._force, d.time]
+        self._held = [pose, *held]
+        courses = [*_warp_boxes(self._bank), warp(self.course_id), *_warp_boxes(self.boxes)]
+        geoms = [m.geom_pos, m.geom_quat, m.geom_size, m.geom_rbound, m.geom_aabb]
+        placed = [d.geom_xpos, d.geom_xmat, d.qacc_warmstart]
+        self._assign_args = [*courses, *geoms, *placed]
+        safe = [warp(self._safe_qpos), warp(self._safe_qvel)]
+        self._contain_args = [SPEED_LIMIT, *safe, pose, target, *held, failed, nonfinite]
+        gains = map(warp, (self._kp, self._kd, self.drawn.strength, self._peak, self._no_load))
+        latency = warp(self.drawn.latency)
+        self._drive_args = [target, last, latency, d.qpos, d.qvel, *gains, d.ctrl]
+        contacts = [d.nacon, d.contact.geom, d.contact.worldid, self._contact_force]
+        self._force_args = [*contacts, warp(self._group), self._force]
         bits = (int(ROW_BITS), int(POOL_BITS))
         self._finish_args = [*bits, target, d.overflow, last, failed, overflow, pool]
         facts = (warp(x, wp.vec3) for x in (self._mount, self._sizes, self._axis))

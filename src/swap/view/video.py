@@ -120,12 +120,11 @@ class Video:
             codec = ["-c:v", "libx264", "-pix_fmt", "yuv420p", "-crf", str(QUALITY)]
             # The index in front lets browsers start before the end has arrived.
             codec += ["-preset", "veryfast", "-movflags", "+faststart"]
+        frames += ["-r", str(self.fps), "-i", "-", "-an"]
         try:
+            quiet = [imageio_ffmpeg.get_ffmpeg_exe(), "-y", "-loglevel", "error"]
             return subprocess.Popen(
-                [
-                    *(imageio_ffmpeg.get_ffmpeg_exe(), "-y", "-loglevel", "error"),
-                    *(*frames, "-r", str(self.fps), "-i", "-", "-an", *codec, str(self._part)),
-                ],
+                [*quiet, *frames, *codec, str(self._part)],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.DEVNULL,
                 stderr=self._complaints,

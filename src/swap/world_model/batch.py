@@ -39,5 +39,5 @@ class Sequences(NamedTuple):
             body=kept(self.body),
             foot=kept(self.foot),
             first=first,
-            context=Latent(*(torch.where(first[:, :1], 0.0, x) for x in self.context)),
+            context=self.context.map(lambda x: torch.where(first[:, :1], 0.0, x)),
         )

@@ -95,13 +95,20 @@ class WorldModel(nn.Module):
         self.categoricals = Categoricals(cfg.variables, cfg.classes, cfg.unimix, equivariant=eq)
         self.encoder = Encoder(cfg.image, cfg.channels, prop.rep, cfg.prop_hidden, equivariant=eq)
         self.rssm = Rssm(
-            *(cfg.deter, cfg.hidden, self.categoricals, action.rep * cfg.k, self.encoder.rep),
+            deter=cfg.deter,
+            hidden=cfg.hidden,
+            latent=self.categoricals,
+            actions=action.rep * cfg.k,
+            embedding=self.encoder.rep,
             update_bias=cfg.update_bias,
             equivariant=eq,
         )
         self.decoder = Decoder(
-            *(cfg.image, tuple(reversed(cfg.channels)), cfg.deter + self.categoricals.dim),
-            *(cfg.decoder_hidden, targets),
+            size=cfg.image,
+            channels=tuple(reversed(cfg.channels)),
+            latent=cfg.deter + self.categoricals.dim,
+            hidden=cfg.decoder_hidden,
+            targets=targets,
             equivariant=eq,
         )
         self.criterion = Loss(cfg.loss, self.categoricals, targets)
@@ -112,8 +119,10 @@ class WorldModel(nn.Module):
     # --- states ---------------------------------------------------------------------------------
     def initial(self, n: int, device: str | torch.device) -> Latent:
         """Zero, which is its own mirror image."""
-        widths = self.cfg.deter, self.categoricals.dim
-        return Latent(*(torch.zeros(n, width, device=device) for width in widths))
+        return Latent(
+            h=torch.zeros(n, self.cfg.deter, device=device),
+            z=torch.zeros(n, self.categoricals.dim, device=device),
+        )
 
     def mirrored(self, latent: Latent) -> Latent:
         """The latent of the mirrored world: F_l, eq. 3."""
@@ -176,9 +185,10 @@ class WorldModel(nn.Module):
         batch = batch.cleaned()
         followed = self._observe(batch, noise)
         target = Reconstruction(
-            self.cfg.depth.from_bytes(batch.depth_clean),
-            batch.prop.clamp(-PROP_CLIP, PROP_CLIP),
-            *(batch.body, batch.foot),
+            depth=self.cfg.depth.from_bytes(batch.depth_clean),
+            prop=batch.prop.clamp(-PROP_CLIP, PROP_CLIP),
+            body=batch.body,
+            foot=batch.foot,
         )
         prior = self.rssm.prior(followed.latent.h)
         guess = self.decoder(followed.latent)

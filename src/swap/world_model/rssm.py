@@ -4,6 +4,7 @@ One step of every way through it goes through `Steps`: a tick in training, evalu
 robot, a step of imagination, a step of a training sequence.
 """
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import torch
@@ -20,6 +21,10 @@ class Latent(NamedTuple):
 
     h: Tensor  # [..., deter]
     z: Tensor  # [..., variables * classes], one-hot
+
+    def map(self, change: Callable[[Tensor], Tensor]) -> "Latent":
+        """The same done to both."""
+        return Latent(change(self.h), change(self.z))
 
 
 class Rssm(nn.Module):
@@ -90,7 +95,8 @@ class Steps:
 
     def begin(self, last: Latent, first: Tensor) -> Latent:
         """Where an episode begins, `first` [B], there is no latent before it."""
-        return Latent(*(torch.where(first.unsqueeze(-1), self.zero, x) for x in last))
+        rows = first.unsqueeze(-1)
+        return last.map(lambda x: torch.where(rows, self.zero, x))
 
     def recur(self, last: Latent, heard: Tensor) -> Tensor:
         """The latent [B, ...] and actions heard [V, B, ...] -> the next h [B, deter]."""
