@@ -6,6 +6,7 @@ import torch
 
 from swap.courses import make
 from swap.env import CommandCfg, EnvCfg, ParkourEnv, RandomCfg, TerminationCfg
+from swap.sensors import DepthCameraCfg
 
 pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA GPU")
 
@@ -154,7 +155,7 @@ def test_trials_are_recorded_too():
 @pytest.mark.filterwarnings("ignore:Synchronization debug mode")  # torch: it may miss some
 @pytest.mark.parametrize("capture", [True, False])
 def test_nothing_waits_for_the_device(capture):
-    cfg = EnvCfg(levels=2, variants=1, camera=True, random=RandomCfg(bodies_every=4))
+    cfg = EnvCfg(levels=2, variants=1, camera=DepthCameraCfg(), random=RandomCfg(bodies_every=4))
     env = ParkourEnv(cfg, N, capture=capture, **ON)
     env.reset()
     for action in actions(6):

@@ -121,6 +121,7 @@ def parse(options: list[str]) -> Plan:
             default = get_preset(name) if name else TrainCfg()
         if any(given(options, goal) is not None for goal in ("--iterations", "--steps")):
             default = aimless(default)  # a goal that is given takes the place of the preset's
+    check_camera(options, name, default)
     about = f"{Args.__doc__} On several GPUs: torchrun --nproc-per-node 4 -m swap train ..."
     about += f" Presets: {', '.join(listed()) or 'none yet'}."
     start = Args(cfg=default)
@@ -290,6 +291,19 @@ def check_renamed(options: list[str]) -> None:
         option = word.partition("=")[0]
         if option.startswith("--") and (today := option_today(option)) != option:
             raise UserError(f"{option} is now {today}")
+
+
+def check_camera(options: list[str], preset: str | None, cfg: TrainCfg) -> None:
+    """One line for an option of a camera that is not there."""
+    if not isinstance(cfg, ParkourCfg) or cfg.env.camera is not None:
+        return
+    for word in options:
+        if word.startswith("--env.camera."):
+            option = word.partition("=")[0]
+            raise UserError(
+                f"{option}: preset '{preset}' has no camera, for nothing in it reads images; use "
+                "one with a world model, e.g. --preset swap"
+            )
 
 
 def suited(options: list[str]) -> list[str]:

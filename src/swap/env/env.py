@@ -34,8 +34,9 @@ from swap.env.random_source import RandomSource
 from swap.env.rewards import Rewards
 from swap.env.starts import Starts
 from swap.env.terminations import EndReason, Terminations, Verdict
+from swap.env_spec import EnvSpec
 from swap.errors import UserError
-from swap.sensors import CameraCfg, DepthCamera, DepthCameraCfg, HeightCfg
+from swap.sensors import DepthCamera, HeightCfg
 from swap.sim import BODY_PARTS, CONTROL_DT, FIXED, make_engine
 from swap.state_dict import copy_into, join_states, sub_state
 from swap.symmetry import Layout, Spaces
@@ -124,7 +125,11 @@ class ParkourEnv:
         self._push_share = CONTROL_DT / every if (every := cfg.random.push_every_s) else 0.0
 
         self.heights = Heights(HeightCfg(), self.n, bank.slots, place)
-        self.camera = self._make_camera(seed, bank.slots) if cfg.camera else None
+        self.camera = (
+            DepthCamera(cfg.camera, self.robot.camera, self.n, bank.slots, place, seed=seed)
+            if cfg.camera
+            else None
+        )
         self.curriculum = Curriculum(cfg.curriculum, bank.levels, self.rng)
         self.commands = Commands(cfg.commands, self.rng, self.known_empty)
         self.frame_builder = FrameBuilder(
@@ -152,6 +157,11 @@ class ParkourEnv:
     def groups(self) -> dict[str, Layout]:
         """The layout of every observation group; depth images, [N, rows, cols], have none."""
         return self.observations.groups
+
+    @property
+    def spec(self) -> EnvSpec:
+        """What networks for it must know."""
+        return self.cfg.spec
 
     def known_empty(self, mask: Tensor) -> bool:
         """Whether `mask` [N] is empty, where that can be known without waiting for the device;
@@ -298,7 +308,7 @@ class ParkourEnv:
         camera.track(state.base_pos, state.base_quat)
         if not self.known_empty(fresh):
             camera.reset(fresh, state.base_pos, state.base_quat)
-        if self._count % self.cfg.camera_every == 0:
+        if self._count % camera.cfg.every == 0:
             camera.capture(self.engine.boxes)
         elif not self.known_empty(fresh):
             camera.capture(self.engine.boxes, fresh)
@@ -360,8 +370,3 @@ class ParkourEnv:
     # --- made once ------------------------------------------------------------------------------
     def _make_rng(self, seed: int) -> RandomSource:
         return RandomSource(self.n, self.device, seed)
-
-    def _make_camera(self, seed: int, slots: int) -> DepthCamera:
-        mount = self.robot.camera
-        cfg = DepthCameraCfg(CameraCfg(pos_b=mount.pos, pitch_rad=mount.pitch), step_s=CONTROL_DT)
-        return DepthCamera(cfg, self.n, slots, self.device, seed=seed)

@@ -145,7 +145,7 @@ class ModelAudit:
             if rate is not None and model is not None:
                 gumbel = model.noise(n, like=noise.cpu(), generator=generator).to(self.device)
                 gumbel = model.categoricals.rep(gumbel) if mirrored else gumbel
-                depth, prop = model.cfg.depth.from_linear(obs["depth_noisy"]), obs["proprioception"]
+                depth, prop = model.codec.from_linear(obs["depth_noisy"]), obs["proprioception"]
                 if rate.observe(depth, prop, fresh, gumbel):
                     ahead = model.predict(rate.latent, rate.actions, gumbel)
                     told["encoder"].append(model.embed(depth, prop))
@@ -173,7 +173,7 @@ class ModelAudit:
             latent = model.latent_layout.rep + model.categoricals.rep
             reps |= {"encoder": model.encoder.rep, "latent": latent, "prediction": latent}
             targets = model.prop.rep + model.body.rep + model.foot.rep
-            reps["decoder"] = Grid(*model.cfg.image).rep + targets
+            reps["decoder"] = Grid(*model.image).rep + targets
         reps |= {"actor": policy.action, "critic": trivial(1)}
         if self.discriminator is not None:
             reps["discriminator"] = trivial(1)

@@ -42,7 +42,7 @@ class LatentTracker:
         )
         self.draw_noise = noise
         # Where a recording looks for its input.
-        shapes = {name: (widths[name],) if name in widths else model.cfg.image for name in READS}
+        shapes = {name: (widths[name],) if name in widths else model.image for name in READS}
         self.obs = {name: torch.zeros(n, *shape, device=device) for name, shape in shapes.items()}
         self.noise = torch.zeros(len(self.latent_states), n, model.categoricals.dim, device=device)
         self.fresh = torch.zeros(n, dtype=torch.bool, device=device)
@@ -84,7 +84,7 @@ class LatentTracker:
 
     @torch.no_grad()
     def _tick(self) -> None:
-        code, prop = self.model.cfg.depth, self.obs["proprioception"]
+        code, prop = self.model.codec, self.obs["proprioception"]
         # Worlds that broke: they are about to be reset, and must not spoil their latents till then.
         noisy, clean = (code.from_linear(self.obs[f"depth_{x}"]) for x in ("noisy", "clean"))
         sound = torch.isfinite(prop.sum(-1) + noisy.sum((1, 2)))

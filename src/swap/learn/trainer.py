@@ -94,7 +94,7 @@ class Trainer:
         self.mirrors, self.augments = cfg.symmetry.kind != "none", cfg.symmetry.kind == "augment"
 
         net = None if cfg.model is None else cfg.model.net
-        policy, model = build_networks(cfg.policy, net, env.groups, env.spaces.action, cfg.seed)
+        policy, model = build_networks(cfg.policy, net, env.spec, cfg.seed)
         self.policy = policy.to(device)
         if model is not None:
             self.model = model.to(device)
@@ -110,8 +110,8 @@ class Trainer:
             latent_tracker=None
             if self.learner is None
             else self._make_latent_tracker(self.learner.replay),
-            style=None if self.amp is None else StyleReward(self.amp, env.groups[GROUP]),
-            mirrored_inputs=MirroredInputs(self.policy, env.groups, device, self.augments)
+            style=None if self.amp is None else StyleReward(self.amp, env.spec.groups[GROUP]),
+            mirrored_inputs=MirroredInputs(self.policy, env.spec.groups, device, self.augments)
             if self.mirrors
             else None,
             capture=cfg.capture,
@@ -209,7 +209,7 @@ class Trainer:
         return make(*parts, capture=self.cfg.capture, processes=self.processes)
 
     def _make_latent_tracker(self, replay: ReplayBuffer) -> LatentTracker:
-        widths = {name: layout.dim for name, layout in self.env.groups.items()}
+        widths = {name: layout.dim for name, layout in self.env.spec.groups.items()}
         return LatentTracker(
             *(self.model, replay, widths, self.latent_noise, self.device),
             capture=self.cfg.capture,
@@ -219,7 +219,7 @@ class Trainer:
     def _make_amp(self, cfg: AMPCfg, reference: Tensor | None) -> AMP:
         if reference is None:
             raise UserError("style needs reference motion; give transitions, or set amp to None")
-        frame, split = frame_of(self.env.groups[GROUP]), self.processes.split_evenly
+        frame, split = frame_of(self.env.spec.groups[GROUP]), self.processes.split_evenly
         batch, kept = split(cfg.batch, "amp.batch"), max(1, cfg.replay // self.processes.size)
         cfg = replace(cfg, batch=batch, replay=kept)
         return (AugmentedAMP if self.augments else AMP)(

@@ -25,7 +25,7 @@ class LatentState:
     """
 
     def __init__(self, model: WorldModel, n: int, device: str | torch.device) -> None:
-        self.model, self.k = model, model.cfg.k
+        self.model, self.k = model, model.k
         self.latent = model.initial(n, device)
         """[N, ...]: what the last tick left, or zero."""
         self.actions = torch.zeros(n, self.k, model.action.dim, device=device)

@@ -9,7 +9,9 @@ import torch
 
 from swap.courses.course import SLOTS, Boxes
 from swap.errors import UserError
-from swap.sensors.camera import DepthCamera, DepthCameraCfg
+from swap.robots import load
+from swap.sensors.camera import DepthCamera
+from swap.sensors.cfg import DepthCameraCfg
 from swap.sensors.heights import HeightCfg, HeightMaps
 
 
@@ -38,7 +40,7 @@ def time_sensors(
         [[0.35, 0.2, -0.55], [0.35, -0.2, -0.55], [-0.35, 0.2, -0.55], [-0.35, -0.2, -0.55]],
         device=place,
     )
-    camera = DepthCamera(DepthCameraCfg(), n, slots, device)
+    camera = DepthCamera(DepthCameraCfg(), load("apollo").camera, n, slots, device)
     maps = HeightMaps(HeightCfg(), n, slots, device)
     camera.reset(torch.ones(n, dtype=torch.bool, device=place), base_pos, base_quat)
     jobs: dict[str, Callable[[], Any]] = {
