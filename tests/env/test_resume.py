@@ -7,6 +7,7 @@ import torch
 
 from swap.env import CommandCfg, EnvCfg, ParkourEnv, RandomCfg, TerminationCfg, Trials
 from swap.errors import UserError
+from swap.sensors import DepthCameraCfg
 
 BUSY = EnvCfg(  # ends, pushes and new commands all the time
     families=(("flat", 1.0), ("box", 1.0), ("rocks", 1.0)),
@@ -15,7 +16,7 @@ BUSY = EnvCfg(  # ends, pushes and new commands all the time
     terminations=TerminationCfg(episode_length_s=0.5),
     commands=CommandCfg(resample_s=0.2),
     random=RandomCfg(push_every_s=0.3, bodies_every=26),
-    camera=True,
+    camera=DepthCameraCfg(),
 )
 
 

@@ -15,7 +15,7 @@ from typing import Annotated
 import tyro
 
 from swap.cli.main import parse as parse_options
-from swap.cli.train_argv import HOME, given, spelled_out
+from swap.cli.train_argv import HOME, check_camera, given, spelled_out
 from swap.device.choice import chosen
 from swap.distributed import (
     PeerLostError,
@@ -110,6 +110,7 @@ def parse(options: list[str]) -> Plan:
             default = get_preset(name) if name else TrainCfg()
         if any(given(options, goal) is not None for goal in ("--iterations", "--steps")):
             default = without_goals(default)  # a goal that is given takes the place of the preset's
+    check_camera(options, name, default)
     about = f"{Args.__doc__} On several GPUs: torchrun --nproc-per-node 4 -m swap train ..."
     about += f" Presets: {', '.join(listed()) or 'none yet'}."
     start = Args(cfg=default)

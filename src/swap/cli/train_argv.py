@@ -4,6 +4,7 @@ known which preset they are for."""
 from pathlib import Path
 
 from swap.errors import UserError
+from swap.presets import ParkourCfg, TrainCfg
 from swap.runs.migrations import option_today
 from swap.runs.resume import newest_run
 
@@ -32,6 +33,19 @@ def check_renamed(options: list[str]) -> None:
         option = word.partition("=")[0]
         if option.startswith("--") and (today := option_today(option)) != option:
             raise UserError(f"{option} is now {today}")
+
+
+def check_camera(options: list[str], preset: str | None, cfg: TrainCfg) -> None:
+    """One line for an option of a camera that is not there."""
+    if not isinstance(cfg, ParkourCfg) or cfg.env.camera is not None:
+        return
+    for word in options:
+        if word.startswith("--env.camera."):
+            option = word.partition("=")[0]
+            raise UserError(
+                f"{option}: preset '{preset}' has no camera, for nothing in it reads images; use "
+                "one with a world model, e.g. --preset swap"
+            )
 
 
 def suited(options: list[str]) -> list[str]:

@@ -25,7 +25,8 @@ from swap.env.starts import Starts
 from swap.env.step import Step
 from swap.env.tasks import CurriculumTasks, Tasks
 from swap.env.terminations import Terminations
-from swap.sensors import CameraCfg, DepthCamera, DepthCameraCfg, HeightCfg
+from swap.env_spec import EnvSpec
+from swap.sensors import DepthCamera, HeightCfg
 from swap.sim import BODY_PARTS, CONTROL_DT, FIXED, engine_device, make_engine
 from swap.state_dict import copy_into, join_states, sub_state
 from swap.symmetry import Layout, Spaces
@@ -76,7 +77,11 @@ class ParkourEnv:
         self._push_share = CONTROL_DT / every if (every := cfg.random.push_every_s) else 0.0
 
         self.heights = Heights(HeightCfg(), n, bank.slots, place)
-        self.camera = self._make_camera(seed, bank.slots) if cfg.camera else None
+        self.camera = (
+            DepthCamera(cfg.camera, self.robot.camera, n, bank.slots, place, seed=seed)
+            if cfg.camera
+            else None
+        )
         self.commands = Commands(cfg.commands, self.rng, self.known_empty)
         self.frame_builder = FrameBuilder(
             self.robot, self.heights, cfg.terminations.stall_m, self.known_empty
@@ -103,6 +108,11 @@ class ParkourEnv:
     def groups(self) -> dict[str, Layout]:
         """The layout of every observation group; depth images, [N, rows, cols], have none."""
         return self.observations.groups
+
+    @property
+    def spec(self) -> EnvSpec:
+        """What networks for it must know."""
+        return self.cfg.spec
 
     def known_empty(self, mask: Tensor) -> bool:
         """Whether `mask` [N] is empty, where that can be known without waiting for the device;
@@ -229,7 +239,7 @@ class ParkourEnv:
         camera.track(state.base_pos, state.base_quat)
         if not self.known_empty(fresh):
             camera.reset(fresh, state.base_pos, state.base_quat)
-        if self._count % self.cfg.camera_every == 0:
+        if self._count % camera.cfg.every == 0:
             camera.capture(self.engine.boxes)
         elif not self.known_empty(fresh):
             camera.capture(self.engine.boxes, fresh)
@@ -276,7 +286,3 @@ class ParkourEnv:
         return {**parts, **self.tasks.tensors(), "ended": self._ended, "old_body": self._old_body}
 
     # --- made once ------------------------------------------------------------------------------
-    def _make_camera(self, seed: int, slots: int) -> DepthCamera:
-        mount = self.robot.camera
-        cfg = DepthCameraCfg(CameraCfg(pos_b=mount.pos, pitch_rad=mount.pitch), step_s=CONTROL_DT)
-        return DepthCamera(cfg, self.n, slots, self.device, seed=seed)

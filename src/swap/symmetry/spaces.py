@@ -73,6 +73,19 @@ class Spaces:
         return Layout(tuple(self.fields[name] for name in names))
 
     @cached_property
+    def groups(self) -> dict[str, Layout]:
+        """What an environment observes, by the name under which networks read it."""
+        return {
+            "proprioception": self.proprioception,
+            "history": self.actor_history,
+            "command": self.command,
+            "privileged": self.privileged,
+            "terrain_heights": self.layout("terrain_heights"),
+            "body_heights": self.layout("body_heights"),
+            "foot_heights": self.layout("foot_heights"),
+        }
+
+    @cached_property
     def action(self) -> Layout:
         return self.layout("action")
 

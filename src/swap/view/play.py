@@ -13,6 +13,7 @@ from swap.env import EndReason, Trials
 from swap.errors import UserError
 from swap.evaluate.imagination import Imagination
 from swap.runs.trained_robot import TrainedRobot, engine_for
+from swap.sensors import DepthCameraCfg
 from swap.sim import CONTROL_DT
 from swap.view.camera import ChaseCamera, ChaseCameraCfg
 from swap.view.film import Film
@@ -51,8 +52,11 @@ def play(
         )
     if fps not in FPS:
         raise UserError(f"--fps {fps:g}; use one of {', '.join(f'{f:g}' for f in FPS)}")
+    cfg = robot.cfg.env
     cfg = replace(
-        robot.cfg.env, camera=True, random=replace(robot.cfg.env.random, push_every_s=0.0)
+        cfg,
+        camera=cfg.camera or DepthCameraCfg(),
+        random=replace(cfg.random, push_every_s=0.0),
     )
     ends, strips = [], []
     with Film(cfg.load_robot(), path, fps=fps, look=look) as film:
