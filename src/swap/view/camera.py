@@ -38,6 +38,11 @@ class View:
         left /= np.linalg.norm(left)
         return np.column_stack([ahead, left, np.cross(ahead, left)])
 
+    def mirror(self) -> "View":
+        """From the other side of the plane y = 0."""
+        flip = np.array([1.0, -1.0, 1.0])
+        return View(self.eye * flip, self.target * flip, self.fov_deg)
+
 
 class FilmCamera(Protocol):
     """Whatever turns scene after scene, `dt_s` apart, into views."""
