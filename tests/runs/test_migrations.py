@@ -87,6 +87,7 @@ def test_a_newer_model_is_refused_in_one_line(tmp_path, monkeypatch):
         ("--env.ends.episode-s", "--env.terminations.episode-length-s"),
         ("--env.ends.tilt-rad", "--env.terminations.tilt-rad"),
         ("--guard.share", "--guard.fault-fraction"),
+        ("--env.rewards.weights", "--env.rewards.terms"),
         ("--ppo.std-decay", "--ppo.std-decay"),
         ("--minutes", "--minutes"),
     ],
@@ -113,6 +114,7 @@ def test_cards_of_before_give_the_configs_they_gave(name):
     new = to_json(from_json(type(get_preset(name)), told["cfg"]))
     moved = {"ppo.kl": "ppo.desired_kl", "env.hardest": "env.max_difficulty"}
     moved |= {"env.ends.episode_s": "env.terminations.episode_length_s", "env.robot": "env.robot"}
+    moved |= {"env.rewards.weights": "env.rewards.terms"}
     moved |= {"run.guard.share": "run.guard.fault_fraction", "ppo.calm_std": "ppo.final_max_std"}
     for old, today in moved.items():
         assert reduce(getitem, today.split("."), new) == reduce(

@@ -4,6 +4,7 @@ trained run folder out."""
 import contextlib
 import dataclasses
 import os
+import re
 import shlex
 import sys
 import time
@@ -27,8 +28,11 @@ from swap.distributed import (
 from swap.errors import UserError, printable
 from swap.files import try_file
 from swap.presets import TrainCfg
+from swap.presets.kinds import class_of, shown
 from swap.presets.parkour import ParkourCfg
 from swap.presets.table import get_preset, listed
+from swap.presets.user_code import preset_from_user, run_code, typed_again
+from swap.registry import is_code
 from swap.runs import Checkpoint, from_json, load, seed_everything, to_json, train
 from swap.runs.checkpoint import FOLDER, LATEST, numbered
 from swap.runs.config import changes
@@ -47,6 +51,8 @@ HOME = Path("out/train")
 """Where runs go that are given no folder, and where a bare --resume looks."""
 ROBOT_DATA = "env.robot_data"
 """The key of all facts of a robot, whose changes have lines of their own."""
+PAIRS = ("--env.families", "--env.rewards.terms")
+"""Options of names and numbers, which may be typed as name=number."""
 PAUSE_S = 3.0
 """How long a process that does not lead keeps a mistake to itself."""
 
@@ -57,7 +63,8 @@ class Args:
 
     cfg: Annotated[TrainCfg, tyro.conf.arg(name="")] = field(default_factory=TrainCfg)
     preset: str | None = None
-    """What to train; auto is what suits this machine, an unknown name lists what there is."""
+    """What to train, or a preset of yours, file.py:NAME or package.module:NAME, which runs; auto is
+    what suits this machine, an unknown name lists what there is."""
     out: Path | None = None
     """Folder of the run; by default a new one in out/train."""
     resume: Path | None = None
@@ -102,11 +109,13 @@ def parse(options: list[str]) -> Plan:
     """Which preset comes first; it says which other options there are."""
     started_s = time.monotonic()
     check_renamed(options)
-    options = name_resumed(suited(options))
+    options = name_resumed(suited(split_pairs(options)))
     resumed, name = given(options, "--resume"), given(options, "--preset")
     origin = given(options, "--from")
     if resumed and origin:
         raise UserError("--from starts a new run, --resume goes on with one; give only one")
+    if name is not None and (is_code(name) or not resumed):
+        preset_from_user(name, say)
     checkpoint = load(find_run(Path(resumed)), say) if resumed else None
     model = read_model(Path(origin), say) if origin else None
     own_config = model is not None and name is None
@@ -128,11 +137,13 @@ def parse(options: list[str]) -> Plan:
     if name is None:
         raise UserError(f"swap train needs --preset NAME; known: {', '.join(listed()) or 'none'}")
     device = local_device(chosen(args.device))
+    run_code(args.cfg, lambda flag: given(options, flag) is not None, say)
     cfg = with_robot(args.cfg, robot, say)
     if checkpoint or model:
         tell_robot(default, cfg, robot, say)
     if checkpoint is None:
-        folder = args.out or HOME / f"{name}-{time.strftime('%Y%m%d-%H%M%S')}"
+        short_name = re.sub(r"\W+", "-", name.split(":")[-1])  # a model's may be a stranger's
+        folder = args.out or HOME / f"{short_name}-{time.strftime('%Y%m%d-%H%M%S')}"
         if numbered(folder / FOLDER):
             raise UserError(
                 f"'{folder}' already holds a run; go on with it by --resume {folder}, "
@@ -213,6 +224,7 @@ def work(plan: Plan, processes: ProcessGroup) -> int:
         return code
     start = "" if processes.alone else f"torchrun --nproc-per-node {processes.size} -m "
     again = start + f"swap train --resume {shlex.quote(str(plan.folder))}"
+    again += typed_again(plan.preset, plan.cfg)
     if outcome.fault:
         print(f"swap: {outcome.fault}", file=sys.stderr)
         return 1
@@ -250,12 +262,14 @@ def remembered(checkpoint: Checkpoint, preset: str | None) -> tuple[str, TrainCf
     name = checkpoint.config.get("preset")
     if name is None or "cfg" not in checkpoint.config:
         raise UserError(f"'{checkpoint.path}' was not made by swap train; it cannot be resumed")
-    if preset not in (None, name):
+    moved = preset is not None and is_code(preset) and is_code(str(name))
+    if preset not in (None, name) and not moved:
         raise UserError(f"that run is of preset '{name}', not '{preset}'; leave --preset away")
     spent = checkpoint.numbers.get("run")
     if not isinstance(name, str) or not isinstance(spent, dict) or not known(spent):
         raise UserError(f"'{checkpoint.path}' does not say what was trained, and for how long")
-    return name, from_json(type(get_preset(name)), checkpoint.config["cfg"])
+    kind = class_of({**checkpoint.config, "preset": preset or name})
+    return shown(name), from_json(kind, checkpoint.config["cfg"])
 
 
 def known(spent: dict[str, Any]) -> bool:
@@ -290,6 +304,22 @@ def check_renamed(options: list[str]) -> None:
         option = word.partition("=")[0]
         if option.startswith("--") and (today := option_today(option)) != option:
             raise UserError(f"{option} is now {today}")
+
+
+def split_pairs(options: list[str]) -> list[str]:
+    """`--env.rewards.terms headway=1 my.py:calm=0.5`, with every pair as two words."""
+    out: list[str] = []
+    within = False
+    for word in options:
+        if word.startswith("--"):
+            flag, _, value = word.partition("=")
+            within = flag in PAIRS
+            if within and value:
+                out.append(flag)
+                word = value
+        name, equals, number = word.rpartition("=")
+        out += [name, number] if within and equals else [word]
+    return out
 
 
 def suited(options: list[str]) -> list[str]:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor
 
-from swap.courses import Course
+from swap.courses import FAMILIES, Course
 from swap.device.cuda_graph import GraphedCallable
 from swap.device.threads import one_thread
 from swap.distributed import SINGLE_PROCESS, ProcessGroup
@@ -72,7 +72,7 @@ class ParkourEnv:
     ) -> None:
         """`capture`: on CUDA, record what a step does around the physics and replay it in two
         launches; False launches kernel by kernel, for debugging."""
-        names = [name for name, _ in cfg.families]
+        names = [FAMILIES[word].name for word, _ in cfg.families]
         bank = build_bank(
             names, cfg.levels, cfg.variants, cfg.mirror_half, seed, cfg.max_difficulty
         )
@@ -130,7 +130,7 @@ class ParkourEnv:
         self.frame_builder = FrameBuilder(
             self.robot, self.heights, cfg.terminations.stall_m, self.known_empty
         )
-        self.rewards = Rewards(cfg.rewards.preset, dict(cfg.rewards.weights), place)
+        self.rewards = Rewards(cfg.rewards.preset, dict(cfg.rewards.terms), place)
         self.terminations = Terminations(cfg.terminations, self.robot)
         self.observations = Observations(cfg.noise, self.robot, self.spaces, self.rng)
         self.observations.set_traits(self.engine.drawn)
