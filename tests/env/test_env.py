@@ -386,9 +386,9 @@ def test_the_configuration_parses_from_a_command_line():
     import tyro
 
     words = ["--families", "box", "1", "gap", "2", "--commands.forward-low-mps", "0.4"]
-    words += ["--rewards.preset", "paper", "--rewards.weights", "torque", "-2e-6"]
+    words += ["--rewards.preset", "paper", "--rewards.terms", "torque", "-2e-6"]
     cfg = tyro.cli(EnvCfg, args=[*words, "--random.ranges.friction", "0.7", "1.5"])
     assert cfg.families == (("box", 1.0), ("gap", 2.0))
-    assert cfg.rewards.weights == (("torque", -2e-6),)
+    assert cfg.rewards.terms == (("torque", -2e-6),)
     assert cfg.random.ranges.friction == (0.7, 1.5)
     assert cfg.camera is None

@@ -33,9 +33,9 @@ class Args:
     """Folder of a swap train run, a file that swap keep made, or a model by name; without it, first
     weights."""
     preset: str = "swap"
-    """The preset whose first weights are checked where no run is named."""
+    """The preset whose first weights are checked where no run is named; or yours, file.py:NAME."""
     family: tuple[str, ...] = ()
-    """Course families; all by default."""
+    """Course families, yours as file.py:NAME; all that are known by default."""
     steps: int = 100
     """Control steps."""
     device: str = "cpu"
@@ -52,11 +52,14 @@ def run(args: Args) -> int:
     device = chosen(args.device)
     if args.steps < 2:
         raise UserError(f"--steps {args.steps} shows no motion; use 2 or more")
-    from swap.courses.families import get_family
+    from swap.courses import FAMILIES
     from swap.evaluate.model_audit import LIMIT_M, ModelAudit
+    from swap.presets.user_code import preset_from_user
     from swap.runs.trained_robot import load_trained, untrained
 
-    families = [get_family(name).name for name in args.family]
+    families = [FAMILIES.from_user(word).name for word in args.family]
+    if args.run is None:
+        preset_from_user(args.preset)
     robot = load_trained(args.run) if args.run else untrained(args.preset)
     audit = ModelAudit(robot, device, families)
     audit.drive(args.steps)

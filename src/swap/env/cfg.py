@@ -7,9 +7,10 @@ from typing import Annotated, Literal
 import tyro
 
 from swap.courses import FAMILIES
-from swap.env.rewards import REWARDS, RewardPreset
+from swap.env.reward_presets import WEIGHTS, RewardPreset
+from swap.env.rewards import REWARDS
 from swap.env_spec import CameraSpec, EnvSpec
-from swap.errors import UserError, unknown
+from swap.errors import UserError
 from swap.robots import Robot, load
 from swap.sensors import DepthCameraCfg
 from swap.sim import CONTACT_ROWS, CONTACTS, CONTROL_DT, Ranges
@@ -92,19 +93,22 @@ class CurriculumCfg:
 
 @dataclass(frozen=True)
 class RewardCfg:
-    """Which preset of the reward table, and what to change in it."""
+    """Which preset of weights, and what to change in it or to add to it."""
 
     preset: RewardPreset = "teacher"
-    """`paper`: the paper's weights; `teacher`: the cure for its trap at the wall."""
-    weights: tuple[tuple[str, float], ...] = ()
-    """Weights that replace the preset's, by name of the term: `swap rewards` lists them."""
+    """paper: the paper's weights; teacher: the cure for its trap at the wall; tiny: the same
+    without its terms for the gait; none: only the terms that are given."""
+    terms: tuple[tuple[str, float], ...] = ()
+    """Terms and their weights, which replace the preset's: names of swap rewards, or functions of
+    yours, file.py:NAME or package.module:NAME, which run when you name them here. TERM=WEIGHT will
+    do, too."""
 
     def __post_init__(self) -> None:
         check_numbers(self, "rewards.")
-        names = [row.name for row in REWARDS]
-        for name, _ in self.weights:
-            if name not in names:
-                raise unknown("reward", name, names)
+        for name, _ in self.terms:
+            REWARDS.check(name)
+        if not any({**WEIGHTS[self.preset], **dict(self.terms)}.values()):
+            raise UserError("rewards.terms gives no term a weight; e.g. headway 1")
 
 
 @dataclass(frozen=True)
@@ -198,7 +202,7 @@ class EnvCfg:
     """Everything about an environment but its size, engine, device and seed."""
 
     robot: str = "apollo"
-    """A known robot, or the path of a robot file, which runs when you name it here."""
+    """A known robot, or a robot file of yours, which runs when you name it here."""
     robot_data: Annotated[Robot | None, tyro.conf.Suppress] = None
     """The robot itself, as checkpoints and cards hold it; None: the known one of that name."""
     families: tuple[tuple[str, float], ...] = (
@@ -209,7 +213,8 @@ class EnvCfg:
         ("lateral_slope", 0.1),
         ("rocks", 0.15),
     )
-    """Course families and the share of the worlds each gets; shares need not sum to one."""
+    """Course families and the share of the worlds each gets; shares need not sum to one. A family
+    of yours is file.py:NAME or package.module:NAME, which runs when you name it here."""
     levels: int = 20
     """Difficulties of each family, evenly from 0 to `max_difficulty`."""
     max_difficulty: float = 1.0
@@ -248,8 +253,7 @@ class EnvCfg:
         )
         names = [name for name, _ in self.families]
         for name, share in self.families:
-            if name not in FAMILIES:
-                raise unknown("course family", name, FAMILIES)
+            FAMILIES.check(name)
             _need(
                 share > 0, f"family '{name}' has share {share:g}; give more than 0 or leave it out"
             )

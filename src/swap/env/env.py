@@ -86,7 +86,7 @@ class ParkourEnv:
         self.frame_builder = FrameBuilder(
             self.robot, self.heights, cfg.terminations.stall_m, self.known_empty
         )
-        self.rewards = Rewards(cfg.rewards.preset, dict(cfg.rewards.weights), place)
+        self.rewards = Rewards(cfg.rewards.preset, dict(cfg.rewards.terms), place)
         self.terminations = Terminations(cfg.terminations, self.robot)
         self.observations = Observations(cfg.noise, self.robot, self.spaces, self.rng)
         self.observations.set_traits(self.engine.drawn)

@@ -196,7 +196,7 @@ def _largest_term(metrics: Mapping[str, float]) -> str:
     if not terms:
         return ""
     worst = max(terms, key=lambda term: (math.isnan(terms[term]), terms[term]))
-    return f"the largest term is {worst}, {metrics[worst]:.3g}; see --env.rewards.weights"
+    return f"the largest term is {worst}, {metrics[worst]:.3g}; see --env.rewards.terms"
 
 
 def not_finite(tensors: Mapping[str, Tensor]) -> list[str]:

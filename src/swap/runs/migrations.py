@@ -13,6 +13,8 @@ from typing import Any
 from torch import Tensor
 
 from swap.errors import printable
+from swap.presets.kinds import kind_of
+from swap.presets.table import TrainCfg
 from swap.runs.config import to_json
 from swap.runs.safe_read import DamagedError, is_count
 
@@ -111,13 +113,15 @@ HISTORY: tuple[Renames, ...] = (
             "model.net.depth.bend": "--model.net.depth-bend",
         },
     ),
+    Renames(config={"env.rewards.weights": "env.rewards.terms"}),
 )
 """The first leads from version 0 to version 1, and so on."""
 
 
-def as_stored(preset: str, cfg: Any) -> dict[str, Any]:
+def as_stored(preset: str, cfg: TrainCfg) -> dict[str, Any]:
     """What checkpoints and cards hold of a config."""
-    return {KEY: len(HISTORY), "preset": preset, "cfg": to_json(cfg)}
+    kind = {"kind": name} if (name := kind_of(cfg)) else {}
+    return {KEY: len(HISTORY), "preset": preset, **kind, "cfg": to_json(cfg)}
 
 
 def upgraded(

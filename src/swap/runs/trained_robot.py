@@ -1,19 +1,21 @@
 """A run's folder or a kept file in, its networks out, ready to act in any environment."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import torch
 
-from swap.env import ParkourEnv
+from swap.env import REWARDS, ParkourEnv, RewardCfg
 from swap.env.cfg import EngineName
 from swap.errors import UserError, printable
 from swap.learn.amp import build_discriminator
 from swap.learn.style_reward import GROUP, frame_of
 from swap.learn.trainer import NETWORKS
 from swap.policy import Agent, Discriminator, Networks, build_networks
+from swap.presets import ParkourCfg
 from swap.presets.table import get_preset
-from swap.runs import to_json
-from swap.runs.saved_model import SavedModel, model_of, read_model
+from swap.registry import Say
+from swap.runs.saved_model import SavedModel, read_model
 from swap.runs.stored_robot import with_robot
 from swap.state_dict import sub_state
 
@@ -92,13 +94,24 @@ def load_trained(path: Path) -> TrainedRobot:
 
 def untrained(preset: str) -> TrainedRobot:
     """The preset as it begins."""
-    return _able(
-        model_of(Path(preset), {"preset": preset, "cfg": to_json(get_preset(preset))}, 0, {})
-    )
+    cfg = get_preset(preset)
+    if not isinstance(cfg, ParkourCfg):
+        raise UserError(f"preset '{preset}' trains no robot; name another, e.g. swap or teacher")
+    return _able(SavedModel(preset, 0, cfg, {}))
 
 
-def _able(model: SavedModel) -> TrainedRobot:
-    return TrainedRobot(model.name, model.iteration, with_robot(model.cfg), model.tensors)
+def _able(model: SavedModel, say: Say = print) -> TrainedRobot:
+    cfg = with_known_rewards(with_robot(model.cfg), say)
+    return TrainedRobot(model.name, model.iteration, cfg, model.tensors)
+
+
+def with_known_rewards(cfg: ParkourCfg, say: Say) -> ParkourCfg:
+    """A robot acts without its rewards: those that are code of somebody else's are left out."""
+    missing = [word for word, _ in cfg.env.rewards.terms if word not in REWARDS]
+    if not missing:
+        return cfg
+    say(f"not run: {printable(', '.join(missing))}, rewards of its training; none is needed here")
+    return replace(cfg, env=replace(cfg.env, rewards=RewardCfg()))
 
 
 def engine_for(device: str) -> EngineName:
