@@ -36,10 +36,10 @@ from swap.env.starts import Starts
 from swap.env.terminations import EndReason, Terminations, Verdict
 from swap.env_spec import EnvSpec
 from swap.errors import UserError
-from swap.sensors import DepthCamera, HeightCfg
+from swap.sensors import DepthCamera
 from swap.sim import BODY_PARTS, CONTROL_DT, FIXED, make_engine
 from swap.state_dict import copy_into, join_states, sub_state
-from swap.symmetry import Layout, Spaces
+from swap.symmetry import Layout
 
 if TYPE_CHECKING:
     from swap.env.trials import Trials
@@ -101,7 +101,7 @@ class ParkourEnv:
             raise UserError(f"engine cpu runs on device cpu, not {device}; use engine gpu")
         self.cfg, self.n = cfg, len(family)
         self.robot = cfg.load_robot()
-        self.spaces = Spaces(self.robot.body)
+        self.spaces = cfg.spaces
         self.engine = make_engine(
             *(engine, self.robot, bank.courses, self.n, device),
             slots=bank.slots,
@@ -124,7 +124,7 @@ class ParkourEnv:
         self._bodies_every = cfg.random.bodies_every if ranging and not self._on_cpu else 0
         self._push_share = CONTROL_DT / every if (every := cfg.random.push_every_s) else 0.0
 
-        self.heights = Heights(HeightCfg(), self.n, bank.slots, place)
+        self.heights = Heights(self.spaces.heights, len(self.robot.legs), self.n, bank.slots, place)
         self.camera = (
             DepthCamera(cfg.camera, self.robot.camera, self.n, bank.slots, place, seed=seed)
             if cfg.camera

@@ -11,8 +11,8 @@ from swap.courses.course import SLOTS, Boxes
 from swap.errors import UserError
 from swap.robots import load
 from swap.sensors.camera import DepthCamera
-from swap.sensors.cfg import DepthCameraCfg
-from swap.sensors.heights import HeightCfg, HeightMaps
+from swap.sensors.cfg import DepthCameraCfg, HeightCfg
+from swap.sensors.heights import HeightMaps
 
 
 def time_sensors(
@@ -41,7 +41,7 @@ def time_sensors(
         device=place,
     )
     camera = DepthCamera(DepthCameraCfg(), load("apollo").camera, n, slots, device)
-    maps = HeightMaps(HeightCfg(), n, slots, device)
+    maps = HeightMaps(HeightCfg(), foot_pos.shape[1], n, slots, device)
     camera.reset(torch.ones(n, dtype=torch.bool, device=place), base_pos, base_quat)
     jobs: dict[str, Callable[[], Any]] = {
         "depth_ms": lambda: camera.depth(boxes, base_pos, base_quat),
