@@ -180,7 +180,7 @@ def test_height_maps_equal_the_sensors_own(w):
     env.reset()
     obs = env.step(torch.zeros(3, 12)).obs
     state, boxes = env.engine.state, env.engine.boxes
-    maps = HeightMaps(HeightCfg(), 3, boxes.slots)
+    maps = HeightMaps(HeightCfg(), 4, 3, boxes.slots)
     maps(boxes, state.base_pos, state.base_quat, state.foot_pos)
     for name, wanted in (
         ("terrain_heights", maps.terrain),

@@ -7,6 +7,7 @@ import torch
 from torch.distributions import Normal
 
 import toy_model
+from swap.env import Spaces
 from swap.errors import UserError
 from swap.learn import AMPCfg, ModelCfg, ReplayBuffer, SymmetryCfg, Trainer
 from swap.learn.latent_tracker import READS, LatentTracker
@@ -14,7 +15,6 @@ from swap.learn.metrics import MetricAccumulator
 from swap.learn.mirrored_inputs import MIRRORED_LATENT, MirroredInputs
 from swap.learn.symmetry_baselines import AugmentedAMP, AugmentedModelLearner
 from swap.policy import ActorCritic, LatentState, PolicyCfg
-from swap.symmetry import Spaces
 from toy_model import SPACES
 from toy_world import ACTION, SENSES, STATE, Toy, small
 

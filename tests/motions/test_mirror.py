@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 import torch
 
+from swap.env import Spaces
 from swap.env.observations import scale
 from swap.motions import Command, Motion, clips, frame_layout, get_gait, transitions
 from swap.motions.gaits import GAITS, MIRRORED
 from swap.motions.reference import FIELDS, SCALES, frames
 from swap.robots import load
-from swap.symmetry import Spaces
 
 ARRAYS = (
     *("base_pos", "base_quat", "lin_vel_b", "ang_vel_b", "joint_pos", "joint_vel"),

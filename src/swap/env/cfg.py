@@ -9,12 +9,12 @@ import tyro
 from swap.courses import FAMILIES
 from swap.env.reward_presets import WEIGHTS, RewardPreset
 from swap.env.rewards import REWARDS
+from swap.env.spaces import Spaces
 from swap.env_spec import CameraSpec, EnvSpec
 from swap.errors import UserError
 from swap.robots import Robot, load
 from swap.sensors import DepthCameraCfg
 from swap.sim import CONTACT_ROWS, CONTACTS, CONTROL_DT, Ranges
-from swap.symmetry import Spaces
 from swap.validate import check_numbers
 
 Range = tuple[float, float]
@@ -270,13 +270,19 @@ class EnvCfg:
         return self.robot_data or load(self.robot)
 
     @cached_property
+    def spaces(self) -> Spaces:
+        """What is observed of its robot, and how it mirrors."""
+        body = self.load_robot().body
+        return Spaces(body) if self.camera is None else Spaces(body, self.camera.optics)
+
+    @cached_property
     def spec(self) -> EnvSpec:
         """What networks must know of an environment of this config."""
-        spaces, camera = Spaces(self.load_robot().body), None
+        camera = None
         if self.camera is not None:
             eye = self.camera.optics
             camera = CameraSpec(eye.rows, eye.cols, eye.near_m, eye.far_m, self.camera.every)
-        return EnvSpec(spaces.groups, spaces.action, self.action_clip, camera)
+        return EnvSpec(self.spaces.groups, self.spaces.action, self.action_clip, camera)
 
     @property
     def episode_steps(self) -> int:

@@ -26,10 +26,10 @@ from swap.env.step import Step
 from swap.env.tasks import CurriculumTasks, Tasks
 from swap.env.terminations import Terminations
 from swap.env_spec import EnvSpec
-from swap.sensors import DepthCamera, HeightCfg
+from swap.sensors import DepthCamera
 from swap.sim import BODY_PARTS, CONTROL_DT, FIXED, engine_device, make_engine
 from swap.state_dict import copy_into, join_states, sub_state
-from swap.symmetry import Layout, Spaces
+from swap.symmetry import Layout
 
 
 class ParkourEnv:
@@ -57,7 +57,7 @@ class ParkourEnv:
         bank, self.curriculum = self.tasks.bank, self.tasks.curriculum
         self.families, self.family = bank.families, self.tasks.family
         self.robot = cfg.load_robot()
-        self.spaces = Spaces(self.robot.body)
+        self.spaces = cfg.spaces
         self.engine = make_engine(
             *(engine, self.robot, bank.courses, n, device),
             slots=bank.slots,
@@ -76,7 +76,7 @@ class ParkourEnv:
         self._bodies_every = cfg.random.bodies_every if ranging and not self._on_cpu else 0
         self._push_share = CONTROL_DT / every if (every := cfg.random.push_every_s) else 0.0
 
-        self.heights = Heights(HeightCfg(), n, bank.slots, place)
+        self.heights = Heights(self.spaces.heights, len(self.robot.legs), n, bank.slots, place)
         self.camera = (
             DepthCamera(cfg.camera, self.robot.camera, n, bank.slots, place, seed=seed)
             if cfg.camera

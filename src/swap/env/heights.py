@@ -16,12 +16,12 @@ from swap.symmetry import Grid
 class Heights:
     """`terrain` [N, 187], `body` [N, 286], `foot` [N, 100], views of `out`; storage never moves."""
 
-    def __init__(self, cfg: HeightCfg, n: int, slots: int, device: object) -> None:
+    def __init__(self, cfg: HeightCfg, feet: int, n: int, slots: int, device: object) -> None:
         self.cfg = cfg
         strip, self._terrain, self._body = _join(cfg.terrain, cfg.body)
         nothing = Patch(Grid(0, strip.grid.cols), strip.back_m, strip.spacing_m, strip.clip_m)
-        joined = HeightCfg(terrain=strip, body=nothing, foot=cfg.foot, feet=cfg.feet)
-        self._maps = HeightMaps(joined, n, slots, str(device))
+        joined = HeightCfg(terrain=strip, body=nothing, foot=cfg.foot)
+        self._maps = HeightMaps(joined, feet, n, slots, str(device))
         self._foot = slice(len(strip.points), None)
         self.out = self._maps.out
 

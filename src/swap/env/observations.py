@@ -13,9 +13,10 @@ from swap.env.cfg import ObservationNoiseCfg
 from swap.env.frame import Frame
 from swap.env.heights import Heights
 from swap.env.random_source import RandomSource
+from swap.env.spaces import Spaces
 from swap.robots import Robot
 from swap.sim import Draw
-from swap.symmetry import Layout, Spaces
+from swap.symmetry import Layout
 
 SCALES = {"ang_vel": 0.25, "joint_vel": 0.05, "kp": 5.0, "kd": 5.0, "com_offset": 20.0, "mass": 5.0}
 """By field; 1 where nothing is said. The networks normalise too: this is for readers of raw data,

@@ -140,7 +140,7 @@ class _Entry:
         n, slots, device, state = self.n, self.slots, self.engine.device, self.engine.state
         boxes = self.engine.boxes
         camera = DepthCamera(DepthCameraCfg(), self.engine.robot.camera, n, slots, device)
-        maps = HeightMaps(HeightCfg(), n, slots, device)
+        maps = HeightMaps(HeightCfg(), len(self.engine.robot.legs), n, slots, device)
         camera.reset(everyone(self.engine), state.base_pos, state.base_quat)
         camera.capture(boxes)
 

@@ -6,11 +6,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from swap.env.spaces import Spaces
 from swap.motions.clip import Clip
 from swap.motions.gaits import GAIT_NAMES
 from swap.motions.library import SECONDS, clips
 from swap.robots import Robot
-from swap.symmetry import Layout, Spaces
+from swap.symmetry import Layout
 
 FIELDS = ("joint_pos", "lin_vel", "ang_vel", "joint_vel")
 SCALES = {"ang_vel": 0.25, "joint_vel": 0.05}

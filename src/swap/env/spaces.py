@@ -1,55 +1,25 @@
 """The paper's two tables as data: how each quantity mirrors, and what each module reads.
 
-`quantities(body)` is the Table "Symmetry transformations of observation and action components";
-`Spaces(body)` is the Table "Input and target spaces of architectural modules". Both follow from
-the robot's joint names alone.
+`Spaces(body).fields` is the Table "Symmetry transformations of observation and action components",
+its layouts are the Table "Input and target spaces of architectural modules". Both follow from the
+robot's joint names and the sizes of what it senses.
 """
 
 from dataclasses import dataclass, field
 from functools import cached_property
 
 from swap.errors import unknown
-from swap.symmetry.body import ROTATION, VECTOR, Body, quadruped
-from swap.symmetry.grid import Grid
-from swap.symmetry.layout import Field, Layout
-from swap.symmetry.rep import signs, trivial
-
-
-@dataclass(frozen=True)
-class Grids:
-    """The sizes of what the robot sees."""
-
-    terrain: Grid = Grid(17, 11)
-    body: Grid = Grid(26, 11)
-    foot: Grid = Grid(5, 5)
-    depth: Grid = Grid(64, 64)
-
-
-def quantities(body: Body, grids: Grids | None = None) -> dict[str, Field]:
-    """Every row of the symmetry table for this robot, by name, and the depth image."""
-    grids = grids or Grids()
-    joint, leg = body.joint_rep, body.leg_rep
-    rows = (
-        Field("lin_vel", VECTOR, "v", "base linear velocity, m/s, body frame"),
-        Field("ang_vel", ROTATION, "ω", "base angular velocity, rad/s, body frame"),
-        Field("gravity", VECTOR, "g", "direction of gravity in the body frame"),
-        Field("command", signs(1, -1, -1), "c", "commanded forward, left, yaw velocity"),
-        Field("joint_pos", joint, "q", "joint angles, rad"),
-        Field("joint_vel", joint, "q̇", "joint velocities, rad/s"),
-        Field("action", joint, "a", "joint targets around the default pose, scaled"),
-        Field("contacts", leg @ trivial(2), "b_c", "thigh and shank contact of each leg"),
-        Field("kd", abs(joint), "k_d", "randomised damping gains"),
-        Field("kp", abs(joint), "k_p", "randomised stiffness gains"),
-        Field("com_offset", VECTOR, "Δp_com", "randomised shift of the centre of mass, m"),
-        Field("mass", trivial(), "m", "base mass"),
-        Field("restitution", trivial(), "e", "restitution"),
-        Field("friction", trivial(), "μ", "friction"),
-        Field("terrain_heights", grids.terrain.rep, "H_terrain", "heights around the robot, m"),
-        Field("body_heights", grids.body.rep, "H_body", "heights the world model predicts, m"),
-        Field("foot_heights", leg @ grids.foot.rep, "H_foot", "heights around each foot, m"),
-        Field("depth", grids.depth.rep, "o_img", "depth image, rows from the top, flattened"),
-    )
-    return {row.name: row for row in rows}
+from swap.sensors.cfg import HeightCfg, OpticsCfg
+from swap.symmetry import (
+    ROTATION,
+    VECTOR,
+    Body,
+    Field,
+    Layout,
+    quadruped,
+    signs,
+    trivial,
+)
 
 
 @dataclass(frozen=True)
@@ -57,13 +27,47 @@ class Spaces:
     """What each module reads or predicts, by name."""
 
     body: Body = field(default_factory=quadruped)
-    grids: Grids = Grids()
+    optics: OpticsCfg = field(default_factory=OpticsCfg)
+    """Of the camera; its images are as large as this says."""
+    heights: HeightCfg = field(default_factory=HeightCfg)
+    """The height maps."""
     history: int = 5
     """How many past steps the actor reads."""
 
     @cached_property
     def fields(self) -> dict[str, Field]:
-        return quantities(self.body, self.grids)
+        """Every row of the symmetry table, by name, and the depth image."""
+        joint, leg = self.body.joint_rep, self.body.leg_rep
+        maps = self.heights
+        rows = (
+            Field("lin_vel", VECTOR, "v", "base linear velocity, m/s, body frame"),
+            Field("ang_vel", ROTATION, "ω", "base angular velocity, rad/s, body frame"),
+            Field("gravity", VECTOR, "g", "direction of gravity in the body frame"),
+            Field("command", signs(1, -1, -1), "c", "commanded forward, left, yaw velocity"),
+            Field("joint_pos", joint, "q", "joint angles, rad"),
+            Field("joint_vel", joint, "q̇", "joint velocities, rad/s"),
+            Field("action", joint, "a", "joint targets around the default pose, scaled"),
+            Field("contacts", leg @ trivial(2), "b_c", "thigh and shank contact of each leg"),
+            Field("kd", abs(joint), "k_d", "randomised damping gains"),
+            Field("kp", abs(joint), "k_p", "randomised stiffness gains"),
+            Field("com_offset", VECTOR, "Δp_com", "randomised shift of the centre of mass, m"),
+            Field("mass", trivial(), "m", "base mass"),
+            Field("restitution", trivial(), "e", "restitution"),
+            Field("friction", trivial(), "μ", "friction"),
+            Field(
+                "terrain_heights", maps.terrain.grid.rep, "H_terrain", "heights around the robot, m"
+            ),
+            Field(
+                "body_heights", maps.body.grid.rep, "H_body", "heights the world model predicts, m"
+            ),
+            Field(
+                "foot_heights", leg @ maps.foot.grid.rep, "H_foot", "heights around each foot, m"
+            ),
+            Field(
+                "depth", self.optics.grid.rep, "o_img", "depth image, rows from the top, flattened"
+            ),
+        )
+        return {row.name: row for row in rows}
 
     def layout(self, *names: str) -> Layout:
         """A layout of the named quantities, in that order."""
@@ -104,7 +108,7 @@ class Spaces:
         return self.layout("ang_vel", "gravity", "command", "joint_pos", "joint_vel")
 
     @cached_property
-    def heights(self) -> Layout:
+    def predicted_heights(self) -> Layout:
         """H_wm, predicted by the decoder."""
         return self.layout("body_heights", "foot_heights")
 
