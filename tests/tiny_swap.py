@@ -10,6 +10,7 @@ from swap.presets import RunCfg, SwapCfg
 from swap.runs import to_json, train
 from swap.runs.console import PlainBoard
 from swap.runs.trained_robot import TrainedRobot
+from swap.sensors import DepthCameraCfg
 from swap.world_model import WorldModelCfg
 
 NET = WorldModelCfg(
@@ -27,7 +28,7 @@ CFG = SwapCfg(
         families=(("flat", 1.0), ("box", 1.0)),
         levels=2,
         variants=1,
-        camera=True,
+        camera=DepthCameraCfg(),
         terminations=TerminationCfg(episode_length_s=0.3),
     ),
     policy=PolicyCfg(

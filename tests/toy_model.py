@@ -2,6 +2,7 @@
 
 import torch
 
+from swap.env_spec import CameraSpec, EnvSpec
 from swap.symmetry import Spaces
 from swap.world_model import Latent, Sequences, WorldModel, WorldModelCfg
 
@@ -13,9 +14,9 @@ LAYOUTS = (
     SPACES.layout("foot_heights"),
 )
 PROP, ACTION, BODY, FOOT = (layout.rep for layout in LAYOUTS)
+IMAGE, K = (16, 16), 3
+"""What the small model sees, and how many steps go by in between."""
 SMALL = {
-    "image": (16, 16),
-    "k": 3,
     "deter": 48,
     "variables": 6,
     "classes": 5,
@@ -26,20 +27,27 @@ SMALL = {
 }
 
 
-def build(seed=0, **more):
-    """`full=True`: at the robot's sizes."""
-    sizes = {} if more.pop("full", False) else SMALL
+def spec(image=IMAGE, k=K):
+    camera = CameraSpec(*image, near_m=0.15, far_m=5.0, every=k)
+    return EnvSpec(SPACES.groups, SPACES.action, action_clip=6.0, camera=camera)
+
+
+def build(seed=0, full=False, **more):
+    """`full`: at the robot's sizes."""
+    sizes = {"image": (64, 64), "k": 5} if full else {"image": IMAGE, "k": K, **SMALL}
+    sizes |= more
+    seen = spec(sizes.pop("image"), sizes.pop("k"))
     torch.manual_seed(seed)
-    return WorldModel(WorldModelCfg(**(sizes | more)), *LAYOUTS)
+    return WorldModel(WorldModelCfg(**sizes), seen)
 
 
 def sequences(model, n=3, ticks=6, seed=1, whole=False):
     """A batch of noise with ends and holes in it (`whole`: without), and noise for z."""
     g, B, T = torch.Generator().manual_seed(seed), n, ticks
-    cfg, z = model.cfg, model.categoricals
+    z = model.categoricals
 
     def image():
-        return torch.randint(0, 256, (B, T, *cfg.image), generator=g, dtype=torch.uint8)
+        return torch.randint(0, 256, (B, T, *model.image), generator=g, dtype=torch.uint8)
 
     def normal(*shape):
         return torch.randn(*shape, generator=g)
@@ -52,7 +60,7 @@ def sequences(model, n=3, ticks=6, seed=1, whole=False):
         depth_noisy=image(),
         depth_clean=image(),
         prop=normal(B, T, 33),
-        actions=normal(B, T, cfg.k, 12),
+        actions=normal(B, T, model.k, 12),
         body=normal(B, T, 286),
         foot=normal(B, T, 100),
         first=first,

@@ -1,12 +1,12 @@
 """A toy world for tests: a craft with a left and a right thruster and a rudder seeks the origin."""
 
-from types import SimpleNamespace
 from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
 from swap.distributed import SINGLE_PROCESS
+from swap.env_spec import EnvSpec
 from swap.learn import PPOCfg, TrainerCfg
 from swap.policy import PolicyCfg
 from swap.symmetry import Field, Layout, regular, signs, trivial
@@ -38,7 +38,7 @@ class Toy:
     ) -> None:
         self.n, self.device, self.mirrored = n, torch.device(device), mirrored
         self.groups = {"state": STATE, "senses": SENSES}
-        self.spaces = SimpleNamespace(action=ACTION)
+        self.spec = EnvSpec(self.groups, ACTION)
         self.generator = torch.Generator().manual_seed(seed)
         self.pos, self.vel = torch.zeros(2, n, 2, device=device).unbind()
         self.clock, self.total = torch.zeros(2, n, device=device).unbind()

@@ -3,14 +3,14 @@
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from swap.api import load, make_env
+    from swap.api import load, make_env, make_gymnasium_env
 
 __version__ = "0.1.0"
-__all__ = ["load", "make_env"]
+__all__ = ["load", "make_env", "make_gymnasium_env"]
 
 
 def __getattr__(name: str) -> Any:
-    """`swap.load` and `swap.make_env`, imported when they are asked for: `swap --help` is quick."""
+    """What is in `swap.api`, imported when it is asked for: `swap --help` is quick."""
     if name in __all__:
         import swap.api
 

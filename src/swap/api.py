@@ -1,4 +1,5 @@
-"""Robots and environments from Python: `swap.load` and `swap.make_env`.
+"""Robots and environments from Python: `swap.load` and `swap.make_env`, and the environment in the
+words of other libraries, `swap.make_gymnasium_env`.
 
 robot = swap.load("swap")
 env = swap.make_env(robot, worlds=4, family="box", size=1.6)
@@ -7,9 +8,11 @@ while not env.finished:
     obs = env.step(agent.act(obs)).obs
 """
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import overload
+from typing import TYPE_CHECKING, Any, overload
 
+from swap.adapters import GYMNASIUM, needs
 from swap.courses import difficulty_of
 from swap.device.choice import chosen
 from swap.env import EnvCfg, ParkourEnv
@@ -18,6 +21,9 @@ from swap.errors import UserError
 from swap.evaluate.success import course_of, trials_env
 from swap.presets import ParkourCfg, get_preset
 from swap.runs.trained_robot import TrainedRobot, engine_for, load_trained
+
+if TYPE_CHECKING:
+    from swap.adapters.gymnasium_env import GymnasiumEnv, GymnasiumVectorEnv
 
 
 def load(model: str | Path) -> TrainedRobot:
@@ -67,6 +73,35 @@ def make_env(
     difficulty = 0.0 if size is None else difficulty_of(family, size)
     courses = [course_of(family, difficulty, k, seed=seed, side="both") for k in range(worlds)]
     return trials_env(cfg, courses, speed_mps, device, seed)
+
+
+def make_gymnasium_env(
+    of: TrainedRobot | EnvCfg | str = "teacher",
+    num_envs: int = 1,
+    *,
+    groups: Sequence[str] | None = None,
+    device: str = "auto",
+    seed: int = 0,
+) -> "GymnasiumVectorEnv":
+    """The environment of training as a `gymnasium.vector.VectorEnv`, in NumPy arrays. Of the
+    observations it has those that `groups` names; None: all."""
+    with needs(GYMNASIUM):
+        from swap.adapters.gymnasium_env import GymnasiumVectorEnv
+
+    def make(seed: int) -> ParkourEnv:
+        return make_env(of, num_envs, device=device, seed=seed)
+
+    return GymnasiumVectorEnv(make, groups=groups, seed=seed)
+
+
+def make_single_gymnasium_env(
+    of: TrainedRobot | EnvCfg | str = "teacher", **options: Any
+) -> "GymnasiumEnv":
+    """One world of it as a `gymnasium.Env`: what `gymnasium.make("swap/Parkour-v0")` gives."""
+    worlds = make_gymnasium_env(of, 1, **options)
+    from swap.adapters.gymnasium_env import GymnasiumEnv
+
+    return GymnasiumEnv(worlds)
 
 
 def env_cfg(of: TrainedRobot | EnvCfg | str) -> EnvCfg:

@@ -263,3 +263,22 @@ def test_a_container_has_what_it_is_given(tmp_path, monkeypatch):
     for text, mib in (("max\n", None), (f"{64 * 2**20}\n", 64.0), (f"{2**62}\n", None)):
         memory.CGROUP.write_text(text)
         assert memory.machine_mib("cpu") == (mib or machine)
+
+
+def test_a_library_that_is_missing_is_one_line(tmp_path):
+    hidden = "import sys; sys.modules['imageio_ffmpeg'] = None; from swap.cli.main import main"
+    words = ["swap", "play", "teacher", "--family", "flat", "--out", str(tmp_path / "x.mp4")]
+    done = subprocess.run(
+        [sys.executable, "-c", f"{hidden}; sys.argv = {words}; main()"],
+        capture_output=True,
+        check=False,
+        timeout=60,
+    )
+    assert done.returncode == 1
+    assert "the library imageio_ffmpeg is missing" in one_line(done.stderr)
+
+
+def test_torch_compile_without_a_compiler_is_one_line():
+    done = sh("swap check nn --device cpu --compile", PATH="/nowhere:/bin:/usr/bin", CXX="/none")
+    assert done.returncode == 2
+    assert "torch.compile does not work here" in one_line(done.stderr)

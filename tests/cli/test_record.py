@@ -62,6 +62,7 @@ def test_words_for_open_ends():
         ([TEACHER, "--trials", "0"], "--trials 0; use 1 or more"),
         ([TEACHER, "--speed", "nan"], "--speed nan; give a finite number"),
         ([TEACHER, "--speed", "-1"], "--speed -1.0; use more than 0"),
+        ([TEACHER, "--speed", "1e-30"], "1e-30 m/s leads to no goal; use 0.1 to 10"),
         ([TEACHER, "--seed", "-1"], "--seed -1; use 0 or more"),
         ([TEACHER, "--json", "no/such/x.json"], "cannot write 'no/such/x.json'"),
     ],

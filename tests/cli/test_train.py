@@ -15,7 +15,8 @@ from pathlib import Path
 import pytest
 
 from swap.cli import main as cli
-from swap.cli.train import parse, suited
+from swap.cli.train import parse
+from swap.cli.train_argv import suited
 from swap.errors import UserError
 from swap.presets import PRESETS, register
 from swap.presets.table import get_preset, listed
@@ -270,6 +271,30 @@ def test_presets(monkeypatch):
         register("teacher", PRESETS["_toy"])
     with pytest.raises(UserError, match="needs --preset NAME"):
         cli.dispatch(["train"])
+
+
+def test_a_preset_with_a_camera_lists_its_options(capsys):
+    for preset, there in (("swap", True), ("teacher", False)):
+        with pytest.raises(SystemExit):
+            cli.dispatch(["train", "--preset", preset, "--help"])
+        shown = capsys.readouterr().out
+        assert ("--env.camera.every" in shown) == ("--env.camera.optics.rows" in shown) == there
+
+
+@pytest.mark.parametrize("words", [["--env.camera.every", "4"], ["--env.camera.optics.rows=32"]])
+def test_options_of_a_camera_that_is_not_there_name_the_fix(words):
+    says = r"^--env.camera.\S+: preset 'teacher' has no camera, .* use one .* --preset swap$"
+    with pytest.raises(UserError, match=says):
+        cli.dispatch(["train", "--preset", "teacher", *words])
+
+
+def test_images_of_another_size_are_stated_once():
+    rows = ["--env.camera.optics.rows", "32", "--env.camera.optics.cols", "32"]
+    plan = parse(["--preset", "swap", *rows, "--env.camera.every", "4", "--device", "cpu"])
+    spec = plan.cfg.env.spec
+    assert (spec.camera.rows, spec.camera.cols, spec.camera.every) == (32, 32, 4)
+    with pytest.raises(UserError, match="image size 30x64 does not halve"):
+        parse(["--preset", "swap", "--env.camera.optics.rows", "30"])
 
 
 def test_help_of_a_preset_lists_its_own_options(capsys):

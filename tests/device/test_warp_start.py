@@ -12,10 +12,12 @@ from swap.device import warp_start as wake
 QUIET = """
 import torch
 from swap.courses import make, stack
-from swap.sensors import CameraCfg, DepthRenderer
+from swap.robots import load
+from swap.sensors import DepthRenderer, OpticsCfg
 import numpy as np
 boxes = stack([make("box", 0.5, np.random.default_rng(0))])
-DepthRenderer(CameraCfg(), 1)(boxes, torch.zeros(1, 3), torch.tensor([[1.0, 0.0, 0.0, 0.0]]))
+renderer = DepthRenderer(OpticsCfg(), load("apollo").camera, 1)
+renderer(boxes, torch.zeros(1, 3), torch.tensor([[1.0, 0.0, 0.0, 0.0]]))
 """
 
 

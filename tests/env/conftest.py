@@ -8,6 +8,7 @@ import torch
 
 from swap.env import EnvCfg, Frame, ParkourEnv
 from swap.env.bank import CourseBank, assign_families, build_bank
+from swap.env.tasks import CurriculumTasks
 from swap.evaluate.mirrored_pairs import MirroredRandomSource
 
 
@@ -61,26 +62,32 @@ def small(n: int = 4, families=(("flat", 1.0),), seed: int = 0, **options) -> Pa
     return ParkourEnv(cfg, n, seed=seed)
 
 
+class MirroredTasks(CurriculumTasks):
+    """The second half of the worlds has the mirrored courses of the first."""
+
+    def __init__(self, cfg: EnvCfg, rng: MirroredRandomSource, seed: int) -> None:
+        pairs = rng.n // 2
+        names, shares = zip(*cfg.families, strict=True)
+        one = build_bank(names, cfg.levels, cfg.variants, cfg.mirror_half, seed, cfg.max_difficulty)
+        both = one.courses + tuple(course.mirror() for course in one.courses)
+        self._shift = torch.arange(2).repeat_interleave(pairs) * len(one.courses)
+        bank = CourseBank(one.families, both, one.table, one.sizes)
+        super().__init__(cfg.curriculum, bank, assign_families(shares, pairs).repeat(2), rng)
+
+    def choose(self, mask):
+        return super().choose(mask) + self._shift
+
+
 class Pairs(ParkourEnv):
     """World i and world n/2 + i are mirror images: course, robot, luck."""
 
     def __init__(self, cfg: EnvCfg, pairs: int, seed: int = 0, engine: str = "cpu") -> None:
-        names = [name for name, _ in cfg.families]
-        one = build_bank(names, cfg.levels, cfg.variants, cfg.mirror_half, seed, cfg.max_difficulty)
-        both = one.courses + tuple(course.mirror() for course in one.courses)
-        self._shift = torch.arange(2).repeat_interleave(pairs) * len(one.courses)
-        family = assign_families([share for _, share in cfg.families], pairs).repeat(2)
-        bank = CourseBank(one.families, both, one.table, one.sizes)
-        self._setup(cfg, bank, family, engine, "cpu", seed)
+        rng = MirroredRandomSource(2 * pairs, torch.device("cpu"), seed)
+        tasks = MirroredTasks(cfg, rng, seed)
+        super().__init__(cfg, 2 * pairs, engine=engine, seed=seed, rng=rng, tasks=tasks)
         if self.camera is not None:
             self.camera.draws.key[pairs:] = self.camera.draws.key[:pairs]
             self.camera.draws.mirrored[pairs:] = True
-
-    def _make_rng(self, seed):
-        return MirroredRandomSource(self.n, self.device, seed)
-
-    def _choose(self, mask):
-        return super()._choose(mask) + self._shift
 
 
 @pytest.fixture(scope="session")

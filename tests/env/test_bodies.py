@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from swap.courses import make
-from swap.env import EnvCfg, ParkourEnv, RandomCfg, TerminationCfg
+from swap.env import EnvCfg, ParkourEnv, RandomCfg, TerminationCfg, Trials
 from swap.errors import UserError
 from swap.sim import BODY_PARTS, FIXED, Ranges
 from swap.sim.randomise import reps
@@ -91,7 +91,7 @@ def test_mirrored_worlds_get_mirrored_bodies(w):
 
 def test_trials_keep_theirs():
     courses = [make("flat", 0.0, np.random.default_rng(0))]
-    env = ParkourEnv.trials(CFG, courses, each=2, time_s=0.2, engine="gpu", device="cpu")
+    env = Trials(CFG, courses, each=2, time_s=0.2, engine="gpu", device="cpu")
     env.reset()
     first = bodies(env).clone()
     env._renew_bodies = None  # calling it would fail

@@ -4,10 +4,13 @@ import torch
 
 from swap.env import EnvCfg
 from swap.env import rewards as table
+from swap.sensors import DepthCameraCfg
 
 PAIRS = 12
 FAMILIES = ("flat", "tilted_box", "tilted_gap", "tilted_stairs", "lateral_slope", "rocks")
-CFG = EnvCfg(families=tuple((name, 1.0) for name in FAMILIES), levels=4, variants=2, camera=True)
+CFG = EnvCfg(
+    families=tuple((name, 1.0) for name in FAMILIES), levels=4, variants=2, camera=DepthCameraCfg()
+)
 
 
 def run(env, steps: int = 120, wrong_action: bool = False) -> dict[str, float]:

@@ -7,7 +7,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
 from swap.courses import make
-from swap.env import CommandCfg, EnvCfg, ParkourEnv, RandomCfg, TerminationCfg
+from swap.env import CommandCfg, EnvCfg, ParkourEnv, RandomCfg, TerminationCfg, Trials
 
 CFG = EnvCfg(  # ends, pushes and new commands all the time
     families=(("flat", 1.0), ("box", 1.0)),
@@ -48,7 +48,7 @@ def training() -> ParkourEnv:
 
 def trials() -> ParkourEnv:
     courses = [make(name, 0.2, np.random.default_rng(0)) for name in ("flat", "box")]
-    return ParkourEnv.trials(CFG, courses, each=2, time_s=0.1, engine="gpu", device="cpu")
+    return Trials(CFG, courses, each=2, time_s=0.1, engine="gpu", device="cpu")
 
 
 @pytest.mark.parametrize("make_env", [training, trials])

@@ -5,8 +5,9 @@ import json
 import pytest
 import torch
 
-from swap.env import CommandCfg, EnvCfg, ParkourEnv, RandomCfg, TerminationCfg
+from swap.env import CommandCfg, EnvCfg, ParkourEnv, RandomCfg, TerminationCfg, Trials
 from swap.errors import UserError
+from swap.sensors import DepthCameraCfg
 
 BUSY = EnvCfg(  # ends, pushes and new commands all the time
     families=(("flat", 1.0), ("box", 1.0), ("rocks", 1.0)),
@@ -15,7 +16,7 @@ BUSY = EnvCfg(  # ends, pushes and new commands all the time
     terminations=TerminationCfg(episode_length_s=0.5),
     commands=CommandCfg(resample_s=0.2),
     random=RandomCfg(push_every_s=0.3, bodies_every=26),
-    camera=True,
+    camera=DepthCameraCfg(),
 )
 
 
@@ -95,7 +96,7 @@ def test_trials_too():
     from swap.courses import make
 
     courses = [make(name, 0.2, np.random.default_rng(0)) for name in ("flat", "box", "gap")]
-    one, two = (ParkourEnv.trials(EnvCfg(), courses, each=2, time_s=1.0) for _ in range(2))
+    one, two = (Trials(EnvCfg(), courses, each=2, time_s=1.0) for _ in range(2))
     one.reset()
     for _ in live(one, 25, seed=0):
         pass

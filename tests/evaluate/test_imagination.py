@@ -6,7 +6,7 @@ import tiny_swap
 from swap.env import ParkourEnv
 from swap.evaluate.imagination import Imagination
 
-TICKS, K = 3, tiny_swap.NET.k
+TICKS, K = 3, tiny_swap.CFG.env.camera.every
 
 
 def test_the_images_are_of_the_present_latent_and_of_the_past_one_taken_on():
@@ -14,7 +14,7 @@ def test_the_images_are_of_the_present_latent_and_of_the_past_one_taken_on():
     env = ParkourEnv(robot.cfg.env, 2, seed=1)
     agent, obs = robot.agent_for(env), env.reset()
     imagination, model = Imagination(agent, ticks=TICKS), agent.model
-    code, latents, actions = model.cfg.depth, [], []
+    code, latents, actions = model.codec, [], []
     for step in range(6 * K):
         action = agent.act(obs)
         if step % K == 0:

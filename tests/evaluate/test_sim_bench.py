@@ -12,9 +12,9 @@ from swap.errors import UserError
 from swap.evaluate import mujoco_renderer as rivals
 from swap.evaluate import sim_bench
 from swap.evaluate.mujoco_renderer import MujocoRenderer
-from swap.evaluate.scenes import bank_of, camera_of, everyone
+from swap.evaluate.scenes import bank_of, everyone
 from swap.robots import load
-from swap.sensors import DepthRenderer
+from swap.sensors import DepthRenderer, OpticsCfg
 from swap.sim.gpu import GpuEngine
 
 FIGURES = ("control steps/s", "without resets", "depth ms", "noisy depth ms", "heights ms")
@@ -25,12 +25,14 @@ def test_the_rival_renders_the_same_images():
     engine = GpuEngine(robot, bank, len(bank), device="cpu")
     engine.assign(everyone(engine), torch.arange(len(bank)))
     engine.reset(everyone(engine))
-    renderer = MujocoRenderer(engine, camera_of(robot))
+    renderer = MujocoRenderer(engine, OpticsCfg())
     mjw.kinematics(*engine.mujoco)
     mjw.camlight(*engine.mujoco)
     renderer()
     state = engine.state
-    ours = DepthRenderer(camera_of(robot), engine.n)(engine.boxes, state.base_pos, state.base_quat)
+    ours = DepthRenderer(OpticsCfg(), robot.camera, engine.n)(
+        engine.boxes, state.base_pos, state.base_quat
+    )
     torch.testing.assert_close(renderer.image(), ours, atol=1e-4, rtol=0)
     assert ours.flatten(1).std(1).min() > 0.05  # each has something to see
 

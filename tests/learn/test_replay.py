@@ -25,10 +25,10 @@ def filled(count: int) -> ReplayBuffer:
     for t in range(count):
         classes = torch.arange(cfg.variables).add(t).remainder(cfg.classes).expand(WORLDS, -1)
         tick = {
-            "depth_noisy": number(t, *cfg.image).to(torch.uint8),
-            "depth_clean": number(t, *cfg.image).to(torch.uint8) + 1,
+            "depth_noisy": number(t, *model.image).to(torch.uint8),
+            "depth_clean": number(t, *model.image).to(torch.uint8) + 1,
             "prop": number(t, model.prop.dim),
-            "actions": number(t, cfg.k, model.action.dim),
+            "actions": number(t, model.k, model.action.dim),
             "body": number(t, model.body.dim),
             "foot": number(t, model.foot.dim),
             "first": number(t) == 51,  # tick 5 of world 1

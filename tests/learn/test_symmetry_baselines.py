@@ -203,12 +203,12 @@ def test_the_twin_is_a_latent_that_lives_in_the_mirror_bit_for_bit():
         model, replay, noise, torch.device("cpu"), capture=False, mirrored=True
     )
     there = LatentState(model, N, "cpu")
-    code, ticks = model.cfg.depth, 0
+    code, ticks = model.codec, 0
     for t in range(14):
         obs = {
             name: torch.randn(N, widths[name], generator=g)
             if name in widths
-            else torch.rand(N, *model.cfg.image, generator=g)
+            else torch.rand(N, *model.image, generator=g)
             for name in READS
         }
         fresh = torch.rand(N, generator=g) < (1.0 if t == 0 else 0.1)

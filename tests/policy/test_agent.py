@@ -5,22 +5,17 @@ import torch
 
 from swap.policy import Agent, LatentState, PolicyCfg, build_networks
 from swap.world_model import WorldModelCfg
-from toy_model import LAYOUTS, SMALL, SPACES, observe
+from toy_model import SMALL, K, observe, spec
 
-N, K = 3, SMALL["k"]
+N = 3
 NOBODY = torch.zeros(N, dtype=torch.bool)
-GROUPS = {
-    "proprioception": SPACES.proprioception,
-    "command": SPACES.command,
-    "body_heights": LAYOUTS[2],
-    "foot_heights": LAYOUTS[3],
-}
+GROUPS = spec().groups
 
 
 def made(reads, model=True):
     cfg = PolicyCfg(reads, ("command",), (16,), (16,))
     net = WorldModelCfg(**SMALL) if model else None
-    nets = build_networks(cfg, net, GROUPS, SPACES.action, seed=3)
+    nets = build_networks(cfg, net, spec(), seed=3)
     with torch.no_grad():  # a fresh actor hardly moves
         for p in nets.policy.actor.mlp.net.out.parameters():
             p.mul_(100)
@@ -48,7 +43,7 @@ def test_without_a_world_model_it_is_the_mean():
 def test_with_one_it_reads_the_latent_of_every_observation_so_far(blind):
     nets = made(("command", "latent"))
     agent, rate = Agent(nets, N, "cpu", blind=blind), LatentState(nets.model, N, "cpu")
-    code = nets.model.cfg.depth
+    code = nets.model.codec
     for t, obs in enumerate(observations(4 * K)):
         fresh = torch.arange(N) == 1 if t == 2 * K + 1 else NOBODY
         depth = torch.full((N, 16, 16), 0.5) if blind else code.from_linear(obs["depth_noisy"])

@@ -24,7 +24,7 @@ def inputs(model, steps, seed=5):
     g = torch.Generator().manual_seed(seed)
     for _ in range(steps):
         prop = torch.randn(N, 33, generator=g)
-        depth = torch.rand(N, *model.cfg.image, generator=g) - 0.5
+        depth = torch.rand(N, *model.image, generator=g) - 0.5
         noise = model.noise(N, like=prop, generator=g)
         yield depth, prop, noise, torch.randn(N, 12, generator=g)
 

@@ -2,12 +2,15 @@
 
 from dataclasses import replace
 
+import pytest
 import torch
 
 import tiny_swap
 from nursery import figures, sit
 from swap.env import TerminationCfg
+from swap.errors import UserError
 from swap.runs import load
+from swap.sensors import DepthCameraCfg, OpticsCfg
 
 CFG = tiny_swap.CFG
 TINY = replace(
@@ -65,8 +68,8 @@ def test_ticks_are_where_the_camera_takes_its_pictures():
     torch.testing.assert_close(
         actions[alive].float(), taken.transpose(0, 1)[alive], atol=2e-3, rtol=2e-3
     )
-    clean = latent_tracker.model.cfg.depth.to_bytes(
-        latent_tracker.model.cfg.depth.from_linear(env.camera.frames[0])
+    clean = latent_tracker.model.codec.to_bytes(
+        latent_tracker.model.codec.from_linear(env.camera.frames[0])
     )
     fresh = latent_tracker.latent_state.fresh  # worlds that were reset since have a newer image
     kept = latent_tracker.replay.data["depth_clean"][newest][0]
@@ -83,3 +86,28 @@ def test_a_reset_leaves_no_latent_behind():
     firsts = latent_tracker.replay.data["first"][: latent_tracker.replay.filled]
     assert firsts.any()
     assert not firsts.all()
+
+
+def test_a_world_model_without_a_camera_is_refused():
+    with pytest.raises(UserError, match=r"sees by a camera; set env\.camera=DepthCameraCfg\(\)"):
+        replace(CFG, env=replace(CFG.env, camera=None))
+
+
+def test_images_that_the_encoder_cannot_halve_are_refused_before_anything_is_built():
+    camera = DepthCameraCfg(optics=OpticsCfg(rows=30))
+    with pytest.raises(UserError, match=r"image size 30x64 does not halve 4 times; .* e\.g\. 32"):
+        replace(CFG, env=replace(CFG.env, camera=camera))
+
+
+def test_the_camera_is_what_its_config_says():
+    """Size, rate and range are those of the images, the latents, the replay and the code."""
+    camera = DepthCameraCfg(every=3, optics=OpticsCfg(rows=32, cols=48, near_m=0.3, far_m=3.0))
+    trainer = replace(TINY, env=replace(TINY.env, camera=camera)).build("cpu")
+    trainer.iterate()
+    tracker, model = trainer.collector.latent_tracker, trainer.model
+    assert tracker.replay.filled == 5  # steps 0, 3, 6, 9 and 12
+    assert tracker.replay.data["depth_noisy"].shape[2:] == (32, 48)
+    assert tracker.replay.data["actions"].shape[2:] == (3, 12)
+    ends = model.codec.to_metres(torch.tensor([-0.5, 0.5]))
+    assert ends.tolist() == pytest.approx([0.3, 3.0])
+    assert model.decode(model.initial(1, "cpu")).depth.shape == (1, 32, 48)

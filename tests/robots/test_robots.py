@@ -142,6 +142,7 @@ def test_wrong_facts_are_one_line_with_the_fix():
             "'FL_abad' has its default 2.0 outside its range",
         ),
         (lambda: replace(go2.camera, pos=(0.3, 0.01, 0.0)), "midplane"),
+        (lambda: replace(go2.camera, pitch=2.0), "looks backwards"),
         (lambda: replace(go2, trunk_shapes=go2.trunk_shapes[:2]), "no mirror image"),
         (lambda: replace(go2, trunk=replace(go2.trunk, com=(0.0, 0.01, 0.0))), "y=0"),
         (lambda: replace(go2, legs=(fl, fr)), "has 2 legs; give four"),

@@ -1,6 +1,7 @@
 """What was saved before a rename loads; what is newer is refused."""
 
 import json
+import re
 import shutil
 from dataclasses import replace
 from functools import reduce
@@ -10,14 +11,17 @@ from pathlib import Path
 import pytest
 import torch
 
+import tiny_swap
 from swap.cli.main import dispatch
 from swap.errors import UserError
+from swap.presets import SwapCfg
 from swap.presets.table import get_preset
 from swap.runs import from_json, load, migrations, to_json
 from swap.runs.migrations import KEY, Renames, as_stored, upgraded, upgraded_numbers
 from swap.runs.safe_read import DamagedError
 from swap.runs.saved_model import keep, read_model
 from swap.runs.trained_robot import load_trained
+from swap.sensors import DepthCameraCfg, OpticsCfg
 
 DATA = Path(__file__).parent / "data"
 """Written by the program as it was before anything was renamed."""
@@ -87,6 +91,13 @@ def test_a_newer_model_is_refused_in_one_line(tmp_path, monkeypatch):
         ("--env.ends.episode-s", "--env.terminations.episode-length-s"),
         ("--env.ends.tilt-rad", "--env.terminations.tilt-rad"),
         ("--guard.share", "--guard.fault-fraction"),
+        ("--env.camera-every", "--env.camera.every"),
+        ("--model.net.k", "--env.camera.every"),
+        ("--model.net.image", "--env.camera.optics.rows and --env.camera.optics.cols"),
+        ("--model.net.depth.bend", "--model.net.depth-bend"),
+        ("--env.camera", migrations.CAMERA),
+        ("--env.no-camera", migrations.CAMERA),
+        ("--env.camera.every", "--env.camera.every"),
         ("--ppo.std-decay", "--ppo.std-decay"),
         ("--minutes", "--minutes"),
     ],
@@ -95,12 +106,64 @@ def test_an_option_of_before_names_that_of_today(old, new):
     assert migrations.option_today(old) == new
     if old != new:
         for words in ([old, "1"], [f"{old}=1"]):
-            with pytest.raises(UserError, match=f"^{old} is now {new}$"):
+            with pytest.raises(UserError, match=f"^{re.escape(f'{old} is now {new}')}$"):
                 dispatch(["train", "--preset", "tiny", *words])
 
 
 def test_what_is_stored_says_its_version():
     assert as_stored("tiny", get_preset("tiny"))[KEY] == len(migrations.HISTORY)
+
+
+# --- the camera's config -------------------------------------------------------------------------
+def stored(camera=True, every=5, net=()):
+    """As version 1 stored a config of a robot that sees; `net` is changed in its world model."""
+    cfg = to_json(get_preset("swap"))
+    cfg["env"] |= {"camera": camera, "camera_every": every}
+    table = cfg["model"]["net"]
+    del table["depth_bend"]
+    table |= {"image": [64, 64], "k": 5, "action_clip": 6.0}
+    table |= {"depth": {"near_m": 0.15, "far_m": 5.0, "bend": 0.25}} | dict(net)
+    return {KEY: 1, "preset": "swap", "cfg": cfg}
+
+
+def migrated(**changes):
+    return from_json(SwapCfg, upgraded(stored(**changes), {})[0]["cfg"])
+
+
+def test_a_config_of_before_gives_the_camera_what_the_model_knew_of_it():
+    assert migrated() == get_preset("swap")
+    depth = {"near_m": 0.3, "far_m": 4.0, "bend": 0.5}
+    cfg = migrated(every=4, net={"image": [32, 48], "k": 4, "depth": depth})
+    assert cfg.env.camera == DepthCameraCfg(every=4, optics=OpticsCfg(32, 48, near_m=0.3, far_m=4))
+    assert cfg.model.net == replace(get_preset("swap").model.net, depth_bend=0.5)
+
+
+def test_copies_that_differed_are_refused():
+    with pytest.raises(DamagedError, match="images every 5 steps, its model every 4"):
+        migrated(net={"k": 4})
+    with pytest.raises(DamagedError, match=r"clips actions at 6.0 and at 3.0"):
+        migrated(net={"action_clip": 3.0})
+    with pytest.raises(UserError, match="the world model sees by a camera"):
+        migrated(camera=False)
+
+
+def test_what_makes_no_sense_is_refused_in_one_line():
+    for net in ({"image": "64"}, {"image": [64]}, {"depth": 3}, {"depth": {"deep": 1}}, {"k": "5"}):
+        with pytest.raises((UserError, DamagedError)):
+            migrated(net=net)
+    with pytest.raises(UserError, match=r"config key 'env.camera' must be a table"):
+        migrated(camera=1)
+
+
+def test_images_and_ticks_cannot_be_stated_apart():
+    """Nothing in a config says how often the world model ticks, but the camera's rate."""
+    with pytest.raises(UserError, match=r"unknown model.net key 'k'"):
+        from_json(SwapCfg, {"model": {"net": {"k": 4}}})
+    for every in (4, 5):
+        env = replace(tiny_swap.CFG.env, camera=DepthCameraCfg(every=every))
+        trainer = replace(tiny_swap.CFG, env=env, engine="cpu").build("cpu")
+        tracker = trainer.collector.latent_tracker
+        assert tracker.latent_state.k == trainer.env.camera.cfg.every == every
 
 
 # --- written before ------------------------------------------------------------------------------
@@ -114,6 +177,14 @@ def test_cards_of_before_give_the_configs_they_gave(name):
     moved = {"ppo.kl": "ppo.desired_kl", "env.hardest": "env.max_difficulty"}
     moved |= {"env.ends.episode_s": "env.terminations.episode_length_s", "env.robot": "env.robot"}
     moved |= {"run.guard.share": "run.guard.fault_fraction", "ppo.calm_std": "ppo.final_max_std"}
+    if name == "swap":
+        moved |= {"env.camera_every": "env.camera.every", "model.net.k": "env.camera.every"}
+        moved |= {f"model.net.depth.{x}": f"env.camera.optics.{x}" for x in ("near_m", "far_m")}
+        moved |= {"model.net.depth.bend": "model.net.depth_bend"}
+        eye = new["env"]["camera"]["optics"]
+        assert [eye["rows"], eye["cols"]] == card["cfg"]["model"]["net"]["image"]
+    else:
+        assert new["env"]["camera"] is None
     for old, today in moved.items():
         assert reduce(getitem, today.split("."), new) == reduce(
             getitem, old.split("."), card["cfg"]

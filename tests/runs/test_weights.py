@@ -13,6 +13,7 @@ from strangers import edit, first, one_line, raw, shard
 from swap.env import ParkourEnv
 from swap.errors import UserError
 from swap.runs import load, load_weights, save_weights
+from swap.runs.saved_model import keep
 from swap.runs.trained_robot import load_trained
 from swap.runs.weights import NEW
 
@@ -89,6 +90,24 @@ def test_a_config_of_networks_that_cannot_be_in_the_file(kept):
     edit(kept.with_suffix(".json"), widen, reseal=True)
     with pytest.raises(UserError, match=r"a layer 1000000000 wide is not in a file of") as error:
         driven(kept)
+    one_line(error)
+
+
+def test_a_config_of_images_that_no_encoder_in_the_file_reads(tmp_path):
+    model = tiny_swap.robot()
+    file = tmp_path / "sees.safetensors"
+    made = model.networks_for(ParkourEnv(model.cfg.env, 1))
+    tensors = {f"policy/{name}": x for name, x in made.policy.state_dict().items()}
+    tensors |= {f"model/{name}": x for name, x in made.model.state_dict().items()}
+    keep(replace(model, tensors=tensors), file, {})
+    assert load_trained(file).has_world_model
+
+    def widen(card):
+        card["cfg"]["env"]["camera"]["optics"]["rows"] = 2**30
+
+    edit(file.with_suffix(".json"), widen, reseal=True)
+    with pytest.raises(UserError, match=r"a layer 1073741824 wide is not in a file of") as error:
+        driven(file)
     one_line(error)
 
 

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 import torch
 
+from eye import MOUNT
 from swap.courses import FAMILIES, make, stack
-from swap.sensors import CameraCfg
+from swap.sensors import OpticsCfg
 from swap.sensors.depth import DepthRenderer
 
 HIP_M = 0.55
@@ -15,10 +16,10 @@ HIP_M = 0.55
 
 def picture(course, x, y=0.0):
     """[64, 64] in metres, from a base that stands level at x, y on the ground before it."""
-    camera = DepthRenderer(CameraCfg(), 1, slots=4)
+    camera = DepthRenderer(OpticsCfg(), MOUNT, 1, slots=4)
     pos, quat = torch.tensor([[x, y, HIP_M]]), torch.tensor([[1.0, 0.0, 0.0, 0.0]])
     camera(stack([course], 4), pos, quat)
-    return CameraCfg().metres(camera.image[0]).clone()
+    return OpticsCfg().metres(camera.image[0]).clone()
 
 
 def largest(name):
@@ -34,7 +35,7 @@ def test_the_far_bank_is_seen_one_metre_before_the_edge_of_the_widest_gap():
     seen = here < picture(endless, edge - 1.0) - 0.05
     assert seen.sum() > 20
     assert here[seen].min() > gap.size
-    assert here[seen].max() <= CameraCfg().far_m
+    assert here[seen].max() <= OpticsCfg().far_m
 
 
 def test_the_upper_edge_of_the_tallest_box_is_seen_from_three_and_a_half_metres():
@@ -43,13 +44,13 @@ def test_the_upper_edge_of_the_tallest_box_is_seen_from_three_and_a_half_metres(
     middle = image[:, 31:33].mean(1)
     wall = middle < 4.0
     assert wall.any()
-    assert middle[0] == CameraCfg().far_m  # sky above the edge
+    assert middle[0] == OpticsCfg().far_m  # sky above the edge
     # The wall's top row looks at the edge: from the camera, 1.59 m up and 3.08 m ahead.
-    cfg = CameraCfg()
+    cfg = OpticsCfg()
     row = int(wall.nonzero()[0])
     tangent = ((cfg.rows - 1) / 2 - row) * cfg.pixel
-    up = np.arctan(tangent) - cfg.pitch_rad
-    expected = np.arctan2(box.size - HIP_M - cfg.pos_b[2], 3.5 - cfg.pos_b[0])
+    up = np.arctan(tangent) - MOUNT.pitch
+    expected = np.arctan2(box.size - HIP_M - MOUNT.pos[2], 3.5 - MOUNT.pos[0])
     assert up == pytest.approx(expected, abs=0.04)
 
 

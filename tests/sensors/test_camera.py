@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 import torch
 
+from eye import MOUNT
 from swap.errors import UserError
 from swap.sensors import DepthCamera, DepthCameraCfg, DepthNoiseCfg, DepthRenderer
 
@@ -28,9 +29,9 @@ class Run:
         self.device = scenes.device
         self.legs = legs
         self.camera = DepthCamera(
-            cfg, n, 16, scenes.device, radius_m=RADIUS if legs else (), **more
+            cfg, MOUNT, n, 16, scenes.device, radius_m=RADIUS if legs else (), **more
         )
-        self.ideal = DepthRenderer(cfg.camera, n, 16, scenes.device, RADIUS if legs else ())
+        self.ideal = DepthRenderer(cfg.optics, MOUNT, n, 16, scenes.device, RADIUS if legs else ())
         self.step = 0
         self.camera.reset(self.everywhere, *self.pose(0))
 
@@ -150,7 +151,7 @@ def test_a_mirrored_run_gives_flipped_images_to_the_last_bit(scenes):
     images = []
     for scene, mirrored in ((left, False), (right, True)):
         settings = DepthCameraCfg(noise=DepthNoiseCfg(dropped=0.3))
-        camera = DepthCamera(settings, n, 16, scenes.device, RADIUS, seed=5)
+        camera = DepthCamera(settings, MOUNT, n, 16, scenes.device, RADIUS, seed=5)
         camera.draws.mirrored[:] = mirrored
         mask = torch.ones(n, dtype=torch.bool, device=scenes.device)
         camera.reset(mask, scene.base_pos, scene.base_quat, scene.legs)
@@ -180,7 +181,7 @@ def test_storage_never_moves(scenes):
     ("change", "says"),
     [
         ({"latency_s": (0.1, 0.05)}, "use 0 <= low <= high <= 1 s"),
-        ({"step_s": 0.0}, "the control step is 0.02"),
+        ({"every": 0}, "every=0; use 1 or more"),
         ({"jitter_rad": 2.0}, "small offsets only"),
     ],
 )

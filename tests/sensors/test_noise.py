@@ -6,14 +6,15 @@ from dataclasses import replace
 import pytest
 import torch
 
+from eye import MOUNT
 from swap.errors import UserError
-from swap.sensors import CameraCfg, DepthNoise, DepthNoiseCfg, DepthRenderer, NoiseSeeds
+from swap.sensors import DepthNoise, DepthNoiseCfg, DepthRenderer, NoiseSeeds, OpticsCfg
 
-CAMERA = CameraCfg()
+CAMERA = OpticsCfg()
 QUIET = DepthNoiseCfg(sigma_m=0.0, sigma_per_m=0.0, edge_holes=0.0, blob_holes=0.0, dropped=0.0)
 
 
-SMALL = CameraCfg(rows=8, cols=8)
+SMALL = OpticsCfg(rows=8, cols=8)
 
 
 def wall(n, z_m, device, camera=CAMERA):
@@ -52,7 +53,7 @@ def test_the_error_grows_with_the_square_of_the_range(scenes, z_m):
 
 def test_a_quiet_camera_changes_nothing(scenes):
     scene = scenes.random(4)
-    clean = DepthRenderer(CAMERA, 4, 16, scenes.device)(
+    clean = DepthRenderer(CAMERA, MOUNT, 4, 16, scenes.device)(
         scene.boxes, scene.base_pos, scene.base_quat
     )
     assert torch.allclose(Spoiler(QUIET, 4, scenes.device)(clean), clean, atol=1e-6)
@@ -67,7 +68,7 @@ def test_edges_lose_three_pixels_in_ten_and_slopes_none(scenes):
     cfg = replace(QUIET, edge_holes=0.3)
     # flat ground up to where its own end is seen: a slope of many metres a pixel
     ground = scenes.of(((0, 0, -1), (50, 50, 1)))
-    clean = DepthRenderer(CAMERA, 1, 8, scenes.device)(
+    clean = DepthRenderer(CAMERA, MOUNT, 1, 8, scenes.device)(
         ground.boxes, ground.base_pos, ground.base_quat
     )
     seen = clean[0] < 1
@@ -136,7 +137,7 @@ def test_only_masked_worlds_draw(scenes):
 def test_mirrored_draws_spoil_the_flipped_image_to_the_flipped_one(scenes):
     n = 32
     scene = scenes.random(n, seed=5)
-    depth = DepthRenderer(CAMERA, n, 16, scenes.device)
+    depth = DepthRenderer(CAMERA, MOUNT, n, 16, scenes.device)
     clean = depth(scene.boxes, scene.base_pos, scene.base_quat).clone()
     left, right = (
         Spoiler(replace(DepthNoiseCfg(), dropped=0.2), n, scenes.device) for _ in range(2)
@@ -164,9 +165,9 @@ def test_draws_follow_seed_key_and_count(scenes):
 @pytest.mark.parametrize(
     ("change", "says"),
     [
-        ({"dropped": 1.5}, "dropped=1.5 is a chance; use 0 to 1"),
-        ({"edge_holes": -0.1}, "edge_holes=-0.1 is a chance"),
-        ({"sigma_m": -0.01}, "sigma_m=-0.01 must be 0 or more"),
+        ({"dropped": 1.5}, "dropped=1.5; it is a fraction, use 0 to 1"),
+        ({"edge_holes": -0.1}, "edge_holes=-0.1; it is a fraction"),
+        ({"sigma_m": -0.01}, "sigma_m=-0.01; use 0 or more"),
     ],
 )
 def test_bad_noise_names_the_fix(change, says):

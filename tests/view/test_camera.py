@@ -7,7 +7,7 @@ import pytest
 
 from swap.courses.rays import cast
 from swap.errors import UserError
-from swap.view import ChaseCamera, ChaseCameraCfg, PictureCfg, Side, View, scene_of
+from swap.view import ChaseCamera, ChaseCameraCfg, PictureCfg, View, scene_of
 
 DT = 0.02
 
@@ -62,20 +62,8 @@ def test_a_high_obstacle_is_in_the_picture_too(scene):
         assert np.abs(on_screen(view, np.array(point))).max() < 1.0
 
 
-def test_the_side_camera_stands_still_and_sees_its_stretch(scene):
-    side = Side(-1.0, 3.0)
-    view = side(scene, DT)
-    later = side(replace(scene, base_pos=scene.base_pos + 1.0), DT)
-    np.testing.assert_array_equal(view.eye, later.eye)
-    assert view.eye[1] < -3.0
-    assert on_screen(view, np.array([-1.0, 0.0, 0.5]))[0] == pytest.approx(-1.0)
-    assert on_screen(view, np.array([3.0, 0.0, 0.5]))[0] == pytest.approx(1.0)
-
-
 def test_mistakes_are_told_in_one_line():
     with pytest.raises(UserError, match="inside the robot"):
         ChaseCameraCfg(distance_m=0.1)
     with pytest.raises(UserError, match="too steep"):
         ChaseCameraCfg(elevation_deg=90.0)
-    with pytest.raises(UserError, match="swap them"):
-        Side(3.0, 1.0)

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from drop_film import drop
 from swap.cli.main import ended_by
 from swap.errors import UserError
 from swap.view import Film, PictureCfg, Video, save_picture, strip
-from swap.view.demo import drop
 
 
 def grey(value: int, size: tuple[int, int] = (64, 36)) -> np.ndarray:

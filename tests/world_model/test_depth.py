@@ -1,12 +1,10 @@
 """Metres to bytes and back: what is lost, where, and that the mirror loses the same."""
 
-import pytest
 import torch
 
-from swap.errors import UserError
 from swap.world_model import DepthCodec
 
-CODE = DepthCodec()
+CODE = DepthCodec(near_m=0.15, far_m=5.0, bend=0.25)
 
 
 def test_every_byte_survives():
@@ -43,12 +41,3 @@ def test_a_mirrored_image_has_the_mirrored_code():
     image = torch.rand(3, 17, 23) * 6
     for f in (CODE.from_metres, CODE.from_linear, CODE.to_metres, CODE.to_bytes):
         assert torch.equal(f(image.flip(-1)), f(image).flip(-1))
-
-
-@pytest.mark.parametrize(
-    ("wrong", "message"),
-    [({"near_m": 5.0}, "leave no range"), ({"bend": 0.0}, "must be above 0; 0.25")],
-)
-def test_mistakes_are_named(wrong, message):
-    with pytest.raises(UserError, match=message):
-        DepthCodec(**wrong)

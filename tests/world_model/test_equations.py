@@ -18,9 +18,8 @@ def model(request):
 def seen(model):
     """depth, proprioception, actions, noise."""
     g = torch.Generator().manual_seed(3)
-    cfg = model.cfg
-    depth = torch.rand(N, *cfg.image, generator=g) - 0.5
-    prop, actions = torch.randn(N, 33, generator=g), torch.randn(N, cfg.k, 12, generator=g)
+    depth = torch.rand(N, *model.image, generator=g) - 0.5
+    prop, actions = torch.randn(N, 33, generator=g), torch.randn(N, model.k, 12, generator=g)
     return depth, prop, 4 * actions, model.noise(N, like=prop, generator=g)
 
 
@@ -91,7 +90,7 @@ def test_8_decoder(model):
     assert torch.equal(there.prop, PROP(here.prop))
     assert torch.equal(there.body, BODY(here.body))
     assert torch.equal(there.foot, FOOT(here.foot))
-    assert [x.shape[1:] for x in here] == [model.cfg.image, (33,), (286,), (100,)]
+    assert [x.shape[1:] for x in here] == [model.image, (33,), (286,), (100,)]
 
 
 def test_10_loss_and_gradients_are_those_of_the_mirrored_batch(model):

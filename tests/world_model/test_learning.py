@@ -8,11 +8,11 @@ from functools import cache
 
 import torch
 
-from swap.world_model import DepthCodec, Latent, Sequences
+from swap.world_model import Latent, Sequences
 from toy_model import LAYOUTS, build, mirrored
 
 TICKS, SEEN, K = 12, 5, 3
-CODE = DepthCodec()
+CODE = build().codec
 SIZES = {
     "image": (16, 16),
     "k": K,

@@ -23,7 +23,7 @@ def test_a_sequence_is_tick_after_tick(equivariant):
     followed = model.observe(batch, noise)
     state = batch.context
     for t in range(7):
-        depth = model.cfg.depth.from_bytes(batch.depth_noisy[:, t])
+        depth = model.codec.from_bytes(batch.depth_noisy[:, t])
         embedding = model.embed(depth, batch.prop[:, t])
         state = model.tick(state, batch.actions[:, t], embedding, batch.first[:, t], noise[:, t])
         assert close(state, (x[:, t] for x in followed.latent))
@@ -149,8 +149,7 @@ def test_the_robot_can_carry_it(equivariant, most):
     [
         ({"deter": 511}, "deter=511 is odd; mirrored features come in pairs, use 512"),
         ({"decoder_hidden": 0}, "decoder_hidden=0 is not positive"),
-        ({"k": 0}, "k=0 gives no action a tick"),
-        ({"action_clip": 0.0}, "action_clip=0.0 must be above 0"),
+        ({"depth_bend": 0.0}, "depth_bend=0.0; use more than 0"),
         ({"variables": 7}, "variables=7 is odd"),
         ({"image": (60, 64)}, "does not halve 4 times"),
     ],
@@ -162,7 +161,7 @@ def test_mistakes_are_named(wrong, message):
 
 def test_the_defaults_are_the_designs():
     cfg = WorldModelCfg()
-    assert (cfg.deter, cfg.variables, cfg.classes, cfg.unimix, cfg.k) == (512, 32, 32, 0.01, 5)
+    assert (cfg.deter, cfg.variables, cfg.classes, cfg.unimix) == (512, 32, 32, 0.01)
     assert (cfg.loss.dyn, cfg.loss.rep, cfg.loss.free_nats, cfg.update_bias) == (
         1.0,
         0.1,

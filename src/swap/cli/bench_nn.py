@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Literal
 
 from swap.cli.show import Report, show, writable
-from swap.device.choice import chosen
+from swap.device.choice import check_compiles, chosen
 from swap.errors import UserError
 from swap.validate import check_numbers
 
@@ -41,6 +41,8 @@ def run(args: Args) -> int:
     device = chosen(args.device)
     if args.mode == "graph" and device == "cpu":
         raise UserError("--mode graph needs a GPU; use --mode eager or --mode compile on the CPU")
+    if args.mode == "compile":
+        check_compiles(device)
     from swap.device.memory import check_room
     from swap.evaluate.layer_bench import bench
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from swap.cli.show import Report, show, writable
-from swap.device.choice import chosen
+from swap.device.choice import check_compiles, chosen
 
 
 @dataclass(frozen=True)
@@ -22,6 +22,8 @@ class Args:
 def run(args: Args) -> int:
     writable(args.json)
     device = chosen(args.device)
+    if args.compile:
+        check_compiles(device)
     from swap.evaluate.layer_check import check
 
     rows = list(check(device, compiled=args.compile))

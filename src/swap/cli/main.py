@@ -76,6 +76,10 @@ def ended_by(error: BaseException, sig: int | None) -> int:
     if isinstance(error, UserError):
         print(f"swap: {error}", file=sys.stderr)
         return 2
+    if isinstance(error, ModuleNotFoundError) and (error.name or "swap").split(".")[0] != "swap":
+        why = f"the library {error.name} is missing here; pip install -c constraints.txt ."
+        print(f"swap: {why} in a clone of swap installs all it needs", file=sys.stderr)
+        return 1
     if isinstance(error, SystemExit) and not error.code:  # --help
         return 0
     if isinstance(error, BrokenPipeError):  # `--json /dev/stdout | head`: it has seen enough

@@ -10,13 +10,13 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import Annotated
 
 import tyro
 
 from swap.cli.main import parse as parse_options
+from swap.cli.train_argv import HOME, check_camera, given, spelled_out
 from swap.device.choice import chosen
-from swap.device.memory import check_memory
 from swap.distributed import (
     PeerLostError,
     ProcessGroup,
@@ -24,29 +24,19 @@ from swap.distributed import (
     local_device,
     torchrun_group,
 )
-from swap.errors import UserError, printable
+from swap.errors import UserError
 from swap.files import try_file
-from swap.presets import TrainCfg
-from swap.presets.parkour import ParkourCfg
-from swap.presets.table import get_preset, listed
-from swap.runs import Checkpoint, from_json, load, seed_everything, to_json, train
-from swap.runs.checkpoint import FOLDER, LATEST, numbered
-from swap.runs.config import changes
+from swap.presets.table import TrainCfg, get_preset, listed
+from swap.runs import Checkpoint, RunResult, load, seed_everything, train
+from swap.runs.checkpoint import FOLDER, numbered
 from swap.runs.console import clock, short
-from swap.runs.migrations import as_stored, option_today
-from swap.runs.safe_read import is_nonnegative
+from swap.runs.migrations import as_stored
+from swap.runs.resume import changed, stored_config, with_goals, without_goals
 from swap.runs.saved_model import SavedModel, find_run, read_model
 from swap.runs.stored_robot import tell_robot, with_robot
 from swap.runs.warm_start import config_from, start_from
-from swap.signals import exit_code
 from swap.streams import resilient_output
 
-N = TypeVar("N", int, float)
-
-HOME = Path("out/train")
-"""Where runs go that are given no folder, and where a bare --resume looks."""
-ROBOT_DATA = "env.robot_data"
-"""The key of all facts of a robot, whose changes have lines of their own."""
 PAUSE_S = 3.0
 """How long a process that does not lead keeps a mistake to itself."""
 
@@ -101,8 +91,7 @@ def one_voice() -> Iterator[None]:
 def parse(options: list[str]) -> Plan:
     """Which preset comes first; it says which other options there are."""
     started_s = time.monotonic()
-    check_renamed(options)
-    options = name_resumed(suited(options))
+    options = spelled_out(options)
     resumed, name = given(options, "--resume"), given(options, "--preset")
     origin = given(options, "--from")
     if resumed and origin:
@@ -112,15 +101,16 @@ def parse(options: list[str]) -> Plan:
     own_config = model is not None and name is None
     robot = given(options, "--env.robot")
     if checkpoint:
-        name, stored = remembered(checkpoint, name)
-        default = aimless(stored)
+        name, stored = stored_config(checkpoint, name)
+        default = without_goals(stored)
     else:
         if model:
             name, default = config_from(model, name)
         else:
             default = get_preset(name) if name else TrainCfg()
         if any(given(options, goal) is not None for goal in ("--iterations", "--steps")):
-            default = aimless(default)  # a goal that is given takes the place of the preset's
+            default = without_goals(default)  # a goal that is given takes the place of the preset's
+    check_camera(options, name, default)
     about = f"{Args.__doc__} On several GPUs: torchrun --nproc-per-node 4 -m swap train ..."
     about += f" Presets: {', '.join(listed()) or 'none yet'}."
     start = Args(cfg=default)
@@ -132,15 +122,9 @@ def parse(options: list[str]) -> Plan:
     if checkpoint or model:
         tell_robot(default, cfg, robot, say)
     if checkpoint is None:
-        folder = args.out or HOME / f"{name}-{time.strftime('%Y%m%d-%H%M%S')}"
-        if numbered(folder / FOLDER):
-            raise UserError(
-                f"'{folder}' already holds a run; go on with it by --resume {folder}, "
-                "or give another --out"
-            )
-        check_folder(folder)
+        folder = new_folder(args.out or HOME / f"{name}-{time.strftime('%Y%m%d-%H%M%S')}")
         if own_config:
-            tell_changes(dataclasses.replace(default, run=cfg.run), cfg)
+            say(*changed(dataclasses.replace(default, run=cfg.run), cfg))
         return Plan(name, cfg, folder, device, started_s, None, model, origin)
     folder = checkpoint.path.parent.parent
     if args.out is not None and args.out.resolve() != folder.resolve():
@@ -148,16 +132,20 @@ def parse(options: list[str]) -> Plan:
     if cfg.seed != stored.seed:
         raise UserError(f"a resumed run keeps its seed, {stored.seed}; leave --seed away")
     check_folder(folder)
-    tell_changes(default, cfg)
-    cfg = extended(cfg, stored, checkpoint)
+    say(*changed(default, cfg))
+    cfg = with_goals(cfg, stored, checkpoint)
     origin = checkpoint.config.get("from")
     return Plan(name, cfg, folder, device, started_s, checkpoint, None, origin)
 
 
-def tell_changes(old: TrainCfg, new: TrainCfg) -> None:
-    for line in changes(to_json(old), to_json(new)):
-        if not line.startswith(("run.minutes ", "run.iterations ", "run.steps ", ROBOT_DATA)):
-            say(f"changed: {printable(line)}")
+def new_folder(folder: Path) -> Path:
+    if numbered(folder / FOLDER):
+        raise UserError(
+            f"'{folder}' already holds a run; go on with it by --resume {folder}, "
+            "or give another --out"
+        )
+    check_folder(folder)
+    return folder
 
 
 def check_folder(folder: Path) -> None:
@@ -167,12 +155,6 @@ def check_folder(folder: Path) -> None:
         try_file(there / ".try")
     except OSError as error:
         raise UserError(f"cannot write into '{folder}' ({error.strerror})") from None
-
-
-def aimless(cfg: TrainCfg) -> TrainCfg:
-    """The same without a goal."""
-    none = dataclasses.replace(cfg.run, minutes=None, iterations=None, steps=None)
-    return dataclasses.replace(cfg, run=none)
 
 
 @one_voice()
@@ -187,7 +169,7 @@ def run(plan: Plan) -> int:
 
 def work(plan: Plan, processes: ProcessGroup) -> int:
     seed_everything(plan.cfg.seed + processes.rank)
-    memory = memory_of(plan.cfg, plan.device, processes)
+    memory = plan.cfg.check_memory(plan.device, processes)
     at = f"from iteration {plan.resume.iteration}, " if plan.resume else ""
     if plan.model:
         at = f"from {plan.origin} (iteration {plan.model.iteration}), "
@@ -208,17 +190,20 @@ def work(plan: Plan, processes: ProcessGroup) -> int:
         started_s=plan.started_s,
         processes=processes,
     )
-    code = 0 if outcome.signal is None else exit_code(outcome.signal)
-    if processes.rank:
-        return code
-    start = "" if processes.alone else f"torchrun --nproc-per-node {processes.size} -m "
-    again = start + f"swap train --resume {shlex.quote(str(plan.folder))}"
+    if not processes.rank:
+        tell_end(plan, outcome, processes)
+    return outcome.exit_code
+
+
+def tell_end(plan: Plan, outcome: RunResult, processes: ProcessGroup) -> None:
     if outcome.fault:
         print(f"swap: {outcome.fault}", file=sys.stderr)
-        return 1
+        return
     if outcome.interrupted and outcome.saved is None:
         print("swap: stopped", file=sys.stderr)
-        return code
+        return
+    start = "" if processes.alone else f"torchrun --nproc-per-node {processes.size} -m "
+    again = start + f"swap train --resume {shlex.quote(str(plan.folder))}"
     kept = outcome.saved.name if outcome.saved else "nothing"
     steps = f"{short(outcome.metrics.get('steps', 0))} steps, " if outcome.metrics else ""
     told = f"{outcome.iteration} iterations, {steps}{clock(outcome.elapsed_s)}; saved {kept}"
@@ -228,107 +213,10 @@ def work(plan: Plan, processes: ProcessGroup) -> int:
         print(f"nothing left to do: {told}; give --minutes or --iterations for more: {again}")
     else:
         print(f"done: {told} in {plan.folder}")
-    return code
 
 
-def memory_of(cfg: TrainCfg, device: str, processes: ProcessGroup) -> str:
-    """Each GPU has its own, but all processes share that of the machine. Nothing of a toy's."""
-    if not isinstance(cfg, ParkourCfg):
-        return ""
-    share = processes.size if device.startswith("cuda") else 1
-    return check_memory(cfg.worlds // share, device, world_model=cfg.learning.model is not None)
-
-
-def say(line: str) -> None:
+def say(*lines: str) -> None:
     """Once, however many processes there are."""
     if not torchrun_group().rank:
-        print(line, flush=True)
-
-
-def remembered(checkpoint: Checkpoint, preset: str | None) -> tuple[str, TrainCfg]:
-    """The preset's name and the config that a checkpoint was made with."""
-    name = checkpoint.config.get("preset")
-    if name is None or "cfg" not in checkpoint.config:
-        raise UserError(f"'{checkpoint.path}' was not made by swap train; it cannot be resumed")
-    if preset not in (None, name):
-        raise UserError(f"that run is of preset '{name}', not '{preset}'; leave --preset away")
-    spent = checkpoint.numbers.get("run")
-    if not isinstance(name, str) or not isinstance(spent, dict) or not known(spent):
-        raise UserError(f"'{checkpoint.path}' does not say what was trained, and for how long")
-    return name, from_json(type(get_preset(name)), checkpoint.config["cfg"])
-
-
-def known(spent: dict[str, Any]) -> bool:
-    """How long a run took so far; those of before did not count their steps."""
-    return is_nonnegative(spent.get("elapsed_s")) and is_nonnegative(spent.get("steps", 0))
-
-
-def extended(cfg: TrainCfg, stored: TrainCfg, checkpoint: Checkpoint) -> TrainCfg:
-    """Goals are totals: what is given on resuming is added; if nothing is, the old ones stand."""
-    goal, had = cfg.run, stored.run
-    if goal.minutes is None and goal.iterations is None and goal.steps is None:
-        goal = dataclasses.replace(
-            goal, minutes=had.minutes, iterations=had.iterations, steps=had.steps
-        )
-    else:
-        spent = checkpoint.numbers["run"]
-        goal = dataclasses.replace(
-            goal,
-            minutes=_more(goal.minutes, spent["elapsed_s"] / 60.0),
-            iterations=_more(goal.iterations, checkpoint.iteration),
-            steps=_more(goal.steps, spent.get("steps", 0.0)),
-        )
-    return dataclasses.replace(cfg, run=goal)
-
-
-def _more(given: N | None, spent: N) -> N | None:
-    return None if given is None else spent + given
-
-
-def check_renamed(options: list[str]) -> None:
-    for word in options:
-        option = word.partition("=")[0]
-        if option.startswith("--") and (today := option_today(option)) != option:
-            raise UserError(f"{option} is now {today}")
-
-
-def suited(options: list[str]) -> list[str]:
-    """`--preset auto` is the preset that suits this machine."""
-    if given(options, "--preset") != "auto":
-        return options
-    import torch
-
-    name = "swap" if torch.cuda.is_available() else "tiny"
-    out = list(options)
-    for i, word in enumerate(options):  # a device may be auto, too
-        if word == "--preset=auto":
-            out[i] = f"--preset={name}"
-        elif word == "auto" and i and options[i - 1] == "--preset":
-            out[i] = name
-    return out
-
-
-def name_resumed(options: list[str]) -> list[str]:
-    """A bare `--resume` gets the folder it means: that of --out, or of the newest run."""
-    if "--resume" not in options:
-        return options
-    at = options.index("--resume") + 1
-    if at < len(options) and not options[at].startswith("-"):
-        return options
-    out = given(options, "--out")
-    if out is None:
-        runs = sorted(HOME.glob(f"*/{FOLDER}/{LATEST}"), key=lambda file: file.stat().st_mtime)
-        if not runs:
-            raise UserError(f"no run in {HOME} to resume; name its folder: --resume FOLDER")
-        out = str(runs[-1].parent.parent)
-    return [*options[:at], out, *options[at:]]
-
-
-def given(options: list[str], flag: str) -> str | None:
-    """The value of a flag before the options are parsed."""
-    for i, word in enumerate(options):
-        if word == flag:
-            return options[i + 1] if i + 1 < len(options) else None
-        if word.startswith(f"{flag}="):
-            return word.partition("=")[2]
-    return None
+        for line in lines:
+            print(line, flush=True)

@@ -36,6 +36,10 @@ class SizeRange:
         """The inverse of `at`; 0 where there is only one size."""
         return (size - self.low) / (self.high - self.low) if self.low < self.high else 0.0
 
+    def label(self, size: float) -> str:
+        """`0.73 m`, `42 deg`."""
+        return f"{size:.2f} {self.unit}" if self.unit == "m" else f"{size:.0f} {self.unit}"
+
 
 class Block(NamedTuple):
     """One box: centre, orientation (w, x, y, z), half sizes."""

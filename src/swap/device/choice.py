@@ -1,4 +1,4 @@
-"""The device a user names."""
+"""The device a user names, and whether torch.compile works on it."""
 
 from swap.errors import UserError
 
@@ -19,3 +19,17 @@ def chosen(name: str) -> str:
     if index and int(index) >= torch.cuda.device_count():
         raise UserError(f"--device {name}: there are {torch.cuda.device_count()} GPUs, from cuda:0")
     return name
+
+
+def check_compiles(device: str) -> None:
+    """torch.compile needs a compiler of the machine's own; try it before anything is measured."""
+    import torch
+
+    try:
+        torch.compile(lambda x: x * x + 1)(torch.ones(8, device=device))
+    except Exception as error:  # whatever it meets: torch wraps and rewraps it
+        why = " ".join(str(error).split())[:120] or type(error).__name__
+        raise UserError(
+            f"torch.compile does not work here ({why} ...); it needs a C++ compiler, e.g. "
+            "apt-get install g++"
+        ) from None

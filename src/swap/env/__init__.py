@@ -1,7 +1,8 @@
 """The reinforcement-learning environment: what robots are told, see, earn, and when they are done.
 
 Read in this order: frame -> rewards -> cfg -> random_source -> terminations -> commands ->
-curriculum -> bank -> starts -> observations -> metrics -> env -> trials
+curriculum -> bank -> tasks -> starts -> observations -> metrics -> step -> env ->
+trials
 """
 
 from swap.env.cfg import (
@@ -14,9 +15,10 @@ from swap.env.cfg import (
     StartCfg,
     TerminationCfg,
 )
-from swap.env.env import ParkourEnv, Step
+from swap.env.env import ParkourEnv
 from swap.env.frame import Frame
 from swap.env.rewards import REWARDS
+from swap.env.step import Step
 from swap.env.terminations import EndReason
 from swap.env.trials import TrialResults, Trials
 

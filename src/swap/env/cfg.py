@@ -1,15 +1,19 @@
 """What an environment can be told: frozen dataclasses of plain values, checked when made."""
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Annotated, Literal
 
 import tyro
 
 from swap.courses import FAMILIES
 from swap.env.rewards import REWARDS, RewardPreset
+from swap.env_spec import CameraSpec, EnvSpec
 from swap.errors import UserError, unknown
 from swap.robots import Robot, load
+from swap.sensors import DepthCameraCfg
 from swap.sim import CONTACT_ROWS, CONTACTS, CONTROL_DT, Ranges
+from swap.symmetry import Spaces
 from swap.validate import check_numbers
 
 Range = tuple[float, float]
@@ -219,10 +223,8 @@ class EnvCfg:
     studies of what a robot makes of the side that it has never seen."""
     action_clip: float = 6.0
     """Actions are clipped to this before anything reads them."""
-    camera: bool = False
-    """Depth images among the observations."""
-    camera_every: int = 5
-    """Control steps between two images: the world model's k."""
+    camera: Annotated[DepthCameraCfg | None, tyro.conf.AvoidSubcommands] = None
+    """The depth camera, for what sees by one; None: no images among the observations."""
     contacts: int = CONTACTS
     """On the GPU, room for so many contacts and candidates a world, in a pool all share; a full one
     drops contacts and shows as guard/contact_pool. On the CPU MuJoCo makes room as needed."""
@@ -240,7 +242,7 @@ class EnvCfg:
     def __post_init__(self) -> None:
         check_numbers(
             self,
-            at_least_1=("levels", "variants", "camera_every", "contacts", "contact_rows"),
+            at_least_1=("levels", "variants", "contacts", "contact_rows"),
             positive=("action_clip",),
             not_negative=("max_difficulty",),
         )
@@ -263,15 +265,18 @@ class EnvCfg:
         """The robot; no file is run for it."""
         return self.robot_data or load(self.robot)
 
+    @cached_property
+    def spec(self) -> EnvSpec:
+        """What networks must know of an environment of this config."""
+        spaces, camera = Spaces(self.load_robot().body), None
+        if self.camera is not None:
+            eye = self.camera.optics
+            camera = CameraSpec(eye.rows, eye.cols, eye.near_m, eye.far_m, self.camera.every)
+        return EnvSpec(spaces.groups, spaces.action, self.action_clip, camera)
+
     @property
     def episode_steps(self) -> int:
         return round(self.terminations.episode_length_s / CONTROL_DT)
 
-
-QUIET = (
-    ObservationNoiseCfg(0.0, 0.0, 0.0, 0.0),
-    StartCfg(0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0),
-)
-"""Perfect senses and one start, for measuring."""
 
 EngineName = Literal["cpu", "gpu"]

@@ -1,31 +1,20 @@
 """Actions in, observations, rewards and ends of episodes out, for N robots at once.
 
-Worlds are reset one step late. When an episode ends at step t, the observation returned at t is
-its true last one: the value beyond a time limit is the value of the next observation, and nothing
-needs to be carried along. At step t + 1 that world's action is ignored. It is reset inside the
-step, after the physics; the observation returned is the first of the new episode, the reward is 0
-and `valid` is False: from the last observation to the first there is no transition, and nothing is
-to be learned from it. One step an episode is lost, and sensors run once a step for everyone.
-
-    step t      obs: last of the episode   terminated or truncated   valid
-    step t + 1  obs: first of the next     neither, reward 0         not valid
+Worlds are reset one step late, see `swap.env.step`.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
 import torch
 from torch import Tensor
 
-from swap.courses import Course
 from swap.device.cuda_graph import GraphedCallable
 from swap.device.threads import one_thread
 from swap.distributed import SINGLE_PROCESS, ProcessGroup
-from swap.env.bank import CourseBank, StartsAndGoals, assign_families, build_bank
+from swap.env.bank import StartsAndGoals
 from swap.env.cfg import EngineName, EnvCfg
 from swap.env.commands import Commands
-from swap.env.curriculum import Curriculum
 from swap.env.frame import Frame, FrameBuilder
 from swap.env.heights import Heights
 from swap.env.metrics import EpisodeMetrics
@@ -33,32 +22,18 @@ from swap.env.observations import Observations
 from swap.env.random_source import RandomSource
 from swap.env.rewards import Rewards
 from swap.env.starts import Starts
-from swap.env.terminations import EndReason, Terminations, Verdict
-from swap.errors import UserError
-from swap.sensors import CameraCfg, DepthCamera, DepthCameraCfg, HeightCfg
-from swap.sim import BODY_PARTS, CONTROL_DT, FIXED, make_engine
+from swap.env.step import Step
+from swap.env.tasks import CurriculumTasks, Tasks
+from swap.env.terminations import Terminations
+from swap.env_spec import EnvSpec
+from swap.sensors import DepthCamera, HeightCfg
+from swap.sim import BODY_PARTS, CONTROL_DT, FIXED, engine_device, make_engine
 from swap.state_dict import copy_into, join_states, sub_state
 from swap.symmetry import Layout, Spaces
 
-if TYPE_CHECKING:
-    from swap.env.trials import Trials
-
-
-@dataclass(frozen=True)
-class Step:
-    """What one control step gives, [N] each. The next step writes over it: copy what is to last."""
-
-    obs: dict[str, Tensor]
-    """By group name."""
-    reward: Tensor
-    terminated: Tensor  # bool: failure; the value beyond is 0
-    truncated: Tensor  # bool: time limit, success, ...; the value beyond is that of `obs`
-    valid: Tensor  # bool: False where the transition is none (see the top of this file)
-    info: dict[str, Tensor]
-
 
 class ParkourEnv:
-    """`n` worlds, each on a course of its family, at a level that follows its successes."""
+    """`n` worlds in step, each with a robot of its own at a task of its own."""
 
     def __init__(
         self,
@@ -69,50 +44,28 @@ class ParkourEnv:
         device: str = "cpu",
         seed: int = 0,
         capture: bool = True,
+        rng: RandomSource | None = None,
+        tasks: Tasks | None = None,
     ) -> None:
         """`capture`: on CUDA, record what a step does around the physics and replay it in two
-        launches; False launches kernel by kernel, for debugging."""
-        names = [name for name, _ in cfg.families]
-        bank = build_bank(
-            names, cfg.levels, cfg.variants, cfg.mirror_half, seed, cfg.max_difficulty
-        )
-        family = assign_families([share for _, share in cfg.families], n)
-        self._setup(cfg, bank, family, engine, device, seed, capture)
-
-    @staticmethod
-    def trials(cfg: EnvCfg, courses: Sequence[Course], **options: Any) -> "Trials":
-        """One episode on each of these courses, for measuring: see `swap.env.trials.Trials`."""
-        from swap.env.trials import Trials
-
-        return Trials(cfg, courses, **options)
-
-    def _setup(
-        self,
-        cfg: EnvCfg,
-        bank: CourseBank,
-        family: Tensor,
-        engine: EngineName,
-        device: str,
-        seed: int,
-        capture: bool = True,
-    ) -> None:
-        if engine == "cpu" and device != "cpu":
-            raise UserError(f"engine cpu runs on device cpu, not {device}; use engine gpu")
-        self.cfg, self.n = cfg, len(family)
+        launches; False launches kernel by kernel, for debugging. `rng` draws all that is random,
+        `tasks` says what the worlds are for: without them from `seed`, and training."""
+        self.cfg, self.n = cfg, n
+        place = engine_device(engine, device)
+        self.rng = rng or RandomSource(n, place, seed)
+        self.tasks = tasks or CurriculumTasks.of(cfg, self.rng, seed)
+        bank, self.curriculum = self.tasks.bank, self.tasks.curriculum
+        self.families, self.family = bank.families, self.tasks.family
         self.robot = cfg.load_robot()
         self.spaces = Spaces(self.robot.body)
         self.engine = make_engine(
-            *(engine, self.robot, bank.courses, self.n, device),
+            *(engine, self.robot, bank.courses, n, device),
             slots=bank.slots,
             contacts=cfg.contacts,
             contact_rows=cfg.contact_rows,
         )
-        self.device = place = self.engine.device
-        self.rng = self._make_rng(seed)
-        self.families, self.family = bank.families, family.to(place)
-        self._table, self._sizes = bank.table.to(place), bank.sizes.to(place)
-        self._is_flat = torch.tensor([f == "flat" for f in bank.families]).to(place)[self.family]
-        self._ground = StartsAndGoals(bank, self.n, place, cfg.start.run_up_skip > 0)
+        self.device = self.engine.device
+        self._ground = StartsAndGoals(bank, n, place, cfg.start.run_up_skip > 0)
         self.goals = self._ground.goals
         self._pose = torch.tensor(self.robot.default_pose).to(place)
         # On a GPU new masses cost hundreds of launches, and answers would have to be waited for.
@@ -123,9 +76,12 @@ class ParkourEnv:
         self._bodies_every = cfg.random.bodies_every if ranging and not self._on_cpu else 0
         self._push_share = CONTROL_DT / every if (every := cfg.random.push_every_s) else 0.0
 
-        self.heights = Heights(HeightCfg(), self.n, bank.slots, place)
-        self.camera = self._make_camera(seed, bank.slots) if cfg.camera else None
-        self.curriculum = Curriculum(cfg.curriculum, bank.levels, self.rng)
+        self.heights = Heights(HeightCfg(), n, bank.slots, place)
+        self.camera = (
+            DepthCamera(cfg.camera, self.robot.camera, n, bank.slots, place, seed=seed)
+            if cfg.camera
+            else None
+        )
         self.commands = Commands(cfg.commands, self.rng, self.known_empty)
         self.frame_builder = FrameBuilder(
             self.robot, self.heights, cfg.terminations.stall_m, self.known_empty
@@ -138,9 +94,9 @@ class ParkourEnv:
         self.episode_metrics = EpisodeMetrics(
             bank.families, self.family, self.rewards.names, self.known_empty
         )
-        self._everyone = torch.ones(self.n, dtype=torch.bool, device=place)
-        self._ended, self._fresh = self._everyone.clone(), self._everyone.clone()
-        self._old_body = torch.zeros_like(self._everyone)  # in a new episode
+        self._ended = torch.ones(n, dtype=torch.bool, device=place)
+        self._fresh = self._ended.clone()
+        self._old_body = torch.zeros_like(self._ended)  # in a new episode
         self._action = torch.zeros_like(self.frame_builder.action)
         self._targets = torch.zeros_like(self.frame_builder.action)
         self._count = 0
@@ -152,6 +108,11 @@ class ParkourEnv:
     def groups(self) -> dict[str, Layout]:
         """The layout of every observation group; depth images, [N, rows, cols], have none."""
         return self.observations.groups
+
+    @property
+    def spec(self) -> EnvSpec:
+        """What networks for it must know."""
+        return self.cfg.spec
 
     def known_empty(self, mask: Tensor) -> bool:
         """Whether `mask` [N] is empty, where that can be known without waiting for the device;
@@ -187,7 +148,8 @@ class ParkourEnv:
         and write from one step to the next stays in place."""
         self._fresh.copy_(self._ended)
         limit = self.cfg.action_clip
-        action = self._action.clamp(-limit, limit).masked_fill_(self._fresh[:, None], 0)
+        still = ~self.tasks.running(self._fresh)
+        action = self._action.clamp(-limit, limit).masked_fill_(still[:, None], 0)
         self._push()
         self.frame_builder.act(action)
         torch.add(self._pose, self.robot.action_scale * action, out=self._targets)
@@ -198,13 +160,15 @@ class ParkourEnv:
         if self._bodies_every:
             self._old_body |= self._fresh
         frame = self._look()
-        verdict = self._check_terminations(frame)
-        valid = ~(self._fresh | frame.failed)
+        running = self.tasks.running(self._fresh)
+        verdict = self.terminations(frame, self.goals, running)
+        valid = running & ~frame.failed
         reward, terms = self.rewards(frame)
         reward = reward * valid
         counted = self.curriculum.at_frontier & frame.course
         self.episode_metrics.add(frame, verdict, reward, terms, valid, counted)
-        self._conclude(frame, verdict)
+        late = self.frame_builder.best_x < 0.5 * self.frame_builder.asked_m
+        self._ended.copy_(self.tasks.conclude(frame, verdict, late))
         info = {
             "reason": verdict.reason,
             "success": verdict.success,
@@ -221,14 +185,14 @@ class ParkourEnv:
         mask = self._fresh
         if self.known_empty(mask):
             return
-        self.engine.assign(mask, self._choose(mask))
+        self.engine.assign(mask, self.tasks.choose(mask))
         self._ground.select(self.engine.course_id)
         if self._varies:
             given = self.rng.draw(self.cfg.random.ranges, self.robot)
             self.engine.randomise(mask, given, bodies=bodies)
             self.observations.set_traits(self.engine.drawn)
         self.engine.reset(mask, self.starts.draw(self._ground.start_z, self._ground.run_up))
-        self._instruct(mask)
+        self.tasks.instruct(mask, self.commands)
 
     def _renew_bodies(self) -> None:
         """Episodes that began since the last time get masses of their own. Here, between the two
@@ -237,16 +201,6 @@ class ParkourEnv:
         self.engine.renew_bodies(self._old_body, given)
         self.observations.set_traits(self.engine.drawn)
         self._old_body.zero_()
-
-    def _choose(self, mask: Tensor) -> Tensor:
-        """A course for each world [N] long; those in `mask` take it."""
-        self.curriculum.draw(mask)
-        variants = self._table.shape[2]
-        variant = (self.rng.uniform() * variants).long()
-        return self._table[self.family, self.curriculum.level, variant]
-
-    def _instruct(self, mask: Tensor) -> None:
-        self.commands.start(mask, self._is_flat)
 
     def _push(self) -> None:
         if not self._push_share:
@@ -268,19 +222,6 @@ class ParkourEnv:
             self.curriculum.progress,
         )
 
-    def _check_terminations(self, frame: Frame) -> Verdict:
-        return self.terminations(frame, self.goals, ~self._fresh)
-
-    def _conclude(self, frame: Frame, verdict: Verdict) -> None:
-        """What ends of episodes mean for the levels to come."""
-        slow = (verdict.reason == int(EndReason.TIME)) & (
-            self.frame_builder.best_x
-            < 0.5 * self.frame_builder.asked_m  # out of time by its own fault
-        )
-        failure = verdict.terminated | slow
-        self.curriculum.update(verdict.success & frame.course, failure & frame.course)
-        self._ended.copy_(verdict.ended)
-
     def _finish(self, frame: Frame) -> dict[str, Tensor]:
         """The observation; fresh worlds have no past."""
         fresh = self._fresh
@@ -298,7 +239,7 @@ class ParkourEnv:
         camera.track(state.base_pos, state.base_quat)
         if not self.known_empty(fresh):
             camera.reset(fresh, state.base_pos, state.base_quat)
-        if self._count % self.cfg.camera_every == 0:
+        if self._count % camera.cfg.every == 0:
             camera.capture(self.engine.boxes)
         elif not self.known_empty(fresh):
             camera.capture(self.engine.boxes, fresh)
@@ -307,22 +248,10 @@ class ParkourEnv:
 
     # --- figures and checkpoints ----------------------------------------------------------------
     def metrics(self, processes: ProcessGroup = SINGLE_PROCESS) -> dict[str, float]:
-        """Figures since the last call, by name; waits for the device. Frontiers are mean sizes in
-        each family's own unit. With several processes, over the worlds of
-        all, of which each has equally many.
-        """
+        """Figures since the last call, by name, of the worlds of all processes, of which each has
+        equally many; waits for the device."""
         told = self.episode_metrics.read(processes, self.engine.faults())
-        level = self.curriculum.frontier.clamp(max=self.curriculum.levels - 1)
-        size = self._sizes[self.family, level]
-        for k, name in enumerate(self.families):
-            mine = self.family == k
-            if mine.any():
-                means = size[mine].mean(), self.curriculum.frontier[mine].float().mean()
-                for what, x in zip(
-                    ("frontier", "level"), processes.all_reduce(*means), strict=True
-                ):
-                    told[f"{what}/{name}"] = float(x) / processes.size
-        return told
+        return {**told, **self.tasks.metrics(processes)}
 
     def tensors(self) -> dict[str, Tensor]:
         """All that changes, by name: the worlds can be put away in the middle of an episode."""
@@ -351,17 +280,9 @@ class ParkourEnv:
         parts = join_states(
             frame_builder=self.frame_builder.tensors(),
             commands=self.commands.tensors(),
-            curriculum=self.curriculum.tensors(),
             observations=self.observations.tensors(),
             episode_metrics=self.episode_metrics.tensors(),
         )
-        return {**parts, "ended": self._ended, "old_body": self._old_body}
+        return {**parts, **self.tasks.tensors(), "ended": self._ended, "old_body": self._old_body}
 
     # --- made once ------------------------------------------------------------------------------
-    def _make_rng(self, seed: int) -> RandomSource:
-        return RandomSource(self.n, self.device, seed)
-
-    def _make_camera(self, seed: int, slots: int) -> DepthCamera:
-        mount = self.robot.camera
-        cfg = DepthCameraCfg(CameraCfg(pos_b=mount.pos, pitch_rad=mount.pitch), step_s=CONTROL_DT)
-        return DepthCamera(cfg, self.n, slots, self.device, seed=seed)

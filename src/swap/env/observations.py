@@ -33,15 +33,7 @@ class Observations:
         self, cfg: ObservationNoiseCfg, robot: Robot, spaces: Spaces, rng: RandomSource
     ) -> None:
         self._robot, self._rng = robot, rng
-        self.groups: dict[str, Layout] = {
-            "proprioception": spaces.proprioception,
-            "history": spaces.actor_history,
-            "command": spaces.command,
-            "privileged": spaces.privileged,
-            "terrain_heights": spaces.layout("terrain_heights"),
-            "body_heights": spaces.layout("body_heights"),
-            "foot_heights": spaces.layout("foot_heights"),
-        }
+        self.groups = spaces.groups
         self._measured = spaces.layout(*MEASURED)
         sizes = {
             "ang_vel": cfg.ang_vel_rps,

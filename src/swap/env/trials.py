@@ -14,13 +14,16 @@ from torch import Tensor
 from swap.courses import Course
 from swap.distributed import SINGLE_PROCESS, ProcessGroup
 from swap.env.bank import CourseBank
-from swap.env.cfg import EngineName, EnvCfg
-from swap.env.env import ParkourEnv, Step
+from swap.env.cfg import CurriculumCfg, EngineName, EnvCfg
+from swap.env.commands import Commands
+from swap.env.curriculum import Curriculum
+from swap.env.env import ParkourEnv
 from swap.env.frame import Frame
+from swap.env.random_source import RandomSource
 from swap.env.terminations import EndReason, Verdict
 from swap.errors import UserError
-from swap.sim import CONTROL_DT
-from swap.sim.randomise import Draw
+from swap.sim import CONTROL_DT, Draw, engine_device
+from swap.state_dict import join_states
 
 
 @dataclass(frozen=True)
@@ -34,8 +37,61 @@ class TrialResults:
     drawn: Draw  # friction, masses and motors, as they are until the next reset
 
 
+class FixedTasks:
+    """Measuring (see `swap.env.tasks.Tasks`): `each` worlds on every course, all with one command;
+    world i has course i // each. Nothing begins anew by itself."""
+
+    def __init__(
+        self,
+        cfg: CurriculumCfg,
+        courses: Sequence[Course],
+        each: int,
+        command: tuple[float, float, float],
+        rng: RandomSource,
+    ) -> None:
+        names = tuple(dict.fromkeys(course.family for course in courses))
+        nothing = torch.zeros(len(names), 1, 1, dtype=torch.long)  # no levels, no variants
+        self.bank = CourseBank(names, tuple(courses), nothing, nothing[..., 0].float())
+        index = torch.tensor([names.index(course.family) for course in courses]).to(rng.device)
+        self._course = torch.arange(len(courses), device=rng.device).repeat_interleave(each)
+        self.family = index[self._course]
+        self._command = command
+        self.curriculum = Curriculum(cfg, self.bank.levels, rng)  # of one level: it never moves
+        self.idle = torch.zeros_like(self.family, dtype=torch.bool)
+        """[N]: the trial is over."""
+        self.reason = torch.zeros_like(self.family)
+        """[N]: why it ended, an EndReason."""
+        self.steps = torch.zeros_like(self.family)
+        """[N]: how many it took."""
+
+    def choose(self, mask: Tensor) -> Tensor:
+        self.idle.masked_fill_(mask, False)
+        self.reason.masked_fill_(mask, int(EndReason.RUNNING))
+        return self._course
+
+    def instruct(self, mask: Tensor, commands: Commands) -> None:
+        commands.hold(mask, self._command)
+
+    def running(self, fresh: Tensor) -> Tensor:
+        return ~self.idle
+
+    def conclude(self, frame: Frame, verdict: Verdict, late: Tensor) -> Tensor:
+        torch.maximum(self.reason, verdict.reason, out=self.reason)
+        torch.where(self.idle, self.steps, frame.steps, out=self.steps)
+        self.idle |= verdict.ended
+        return torch.zeros_like(self.idle)
+
+    def metrics(self, processes: ProcessGroup = SINGLE_PROCESS) -> dict[str, float]:
+        return {}
+
+    def tensors(self) -> dict[str, Tensor]:
+        mine = {"idle": self.idle, "reason": self.reason, "trial_steps": self.steps}
+        return {**join_states(curriculum=self.curriculum.tensors()), **mine}
+
+
 class Trials(ParkourEnv):
-    """`each` worlds on every course: world i has course i // each."""
+    """`each` worlds on every course: world i has course i // each. Where a trial is over, the
+    action is ignored, and a step has reward 0 and is not `valid`."""
 
     def __init__(
         self,
@@ -49,74 +105,41 @@ class Trials(ParkourEnv):
         device: str = "cpu",
         seed: int = 0,
         capture: bool = True,
+        rng: RandomSource | None = None,
     ) -> None:
         """`command`: forward m/s, left m/s, heading to hold in rad."""
         if not courses or each < 1:
             raise UserError(f"{len(courses)} courses, each={each}; give at least one trial")
-        names = tuple(dict.fromkeys(course.family for course in courses))
-        nothing = torch.zeros(len(names), 1, 1, dtype=torch.long)  # no levels, no variants
-        bank = CourseBank(names, tuple(courses), nothing, nothing[..., 0].float())
-        index = torch.tensor([names.index(course.family) for course in courses])
-        self._course = torch.arange(len(courses)).repeat_interleave(each)
-        self._command = command
         start = replace(cfg.start, run_up_skip=0.0)  # a trial has all of its run-up
         random = replace(cfg.random, bodies_every=0)  # and one body
         terminations = replace(cfg.terminations, episode_length_s=time_s)
         cfg = replace(cfg, terminations=terminations, start=start, random=random)
-        self._setup(cfg, bank, index[self._course], engine, device, seed, capture)
-        self._course = self._course.to(self.device)
-        self._idle = torch.zeros_like(self._everyone)
-        self._reason = torch.zeros(self.n, dtype=torch.long, device=self.device)
-        self._steps = torch.zeros_like(self._reason)
-
-    def reset(self) -> dict[str, Tensor]:
-        """All trials begin."""
-        self._idle.fill_(False)
-        self._reason.zero_()
-        return super().reset()
-
-    def step(self, action: Tensor) -> Step:
-        """As in training; in idle worlds the action is ignored and `valid` is False."""
-        step = super().step(action.masked_fill(self._idle[:, None], 0))
-        step = replace(step, valid=step.valid & ~self._idle, reward=step.reward * ~self._idle)
-        self._idle |= step.terminated | step.truncated
-        return step
+        n = len(courses) * each
+        rng = rng or RandomSource(n, engine_device(engine, device), seed)
+        self.trials = FixedTasks(cfg.curriculum, courses, each, command, rng)
+        super().__init__(
+            *(cfg, n),
+            engine=engine,
+            device=device,
+            seed=seed,
+            capture=capture,
+            rng=rng,
+            tasks=self.trials,
+        )
 
     def outcome(self) -> TrialResults:
         """As far as it is known; `RUNNING` and no success where a trial goes on."""
-        success = self._reason == int(EndReason.SUCCESS)
+        reason = self.trials.reason.clone()
+        success, time_s = reason == int(EndReason.SUCCESS), self.trials.steps * CONTROL_DT
         far_m = self.frame_builder.best_x.clone()
-        time_s = self._steps * CONTROL_DT
-        return TrialResults(success, self._reason.clone(), time_s, far_m, self.engine.drawn)
+        return TrialResults(success, reason, time_s, far_m, self.engine.drawn)
 
     @property
     def ended(self) -> int:
         """How many trials are over; waits for the device."""
-        return int(self._idle.sum())
+        return int(self.trials.idle.sum())
 
     @property
     def finished(self) -> bool:
         """Whether all are over; waits for the device."""
         return self.ended == self.n
-
-    def metrics(self, processes: ProcessGroup = SINGLE_PROCESS) -> dict[str, float]:
-        """By family; there are no frontiers here."""
-        return self.episode_metrics.read(processes)
-
-    def _live(self) -> dict[str, Tensor]:
-        mine = {"idle": self._idle, "reason": self._reason, "trial_steps": self._steps}
-        return {**super()._live(), **mine}
-
-    def _choose(self, mask: Tensor) -> Tensor:
-        return self._course
-
-    def _instruct(self, mask: Tensor) -> None:
-        self.commands.hold(mask, self._command)
-
-    def _check_terminations(self, frame: Frame) -> Verdict:
-        return self.terminations(frame, self.goals, ~self._idle)
-
-    def _conclude(self, frame: Frame, verdict: Verdict) -> None:
-        """Nothing is reset: `_ended` stays empty."""
-        torch.maximum(self._reason, verdict.reason, out=self._reason)
-        torch.where(self._idle, self._steps, frame.steps, out=self._steps)

@@ -78,7 +78,7 @@ def _model_obeys(model: WorldModel, generator: torch.Generator) -> dict[str, boo
         return torch.randn(N, *shape, generator=generator)
 
     action, image = model.action.rep, model.encoder.rep
-    depth, prop, actions = normal(*model.cfg.image), normal(33), normal(model.cfg.k, 12)
+    depth, prop, actions = normal(*model.image), normal(model.prop.dim), normal(model.k, action.dim)
     embedding = model.embed(depth, prop)
     latent = model.predict(model.initial(N, "cpu"), actions, None)
     mirrored, goes_on = model.mirrored(latent), torch.zeros(N, dtype=torch.bool)

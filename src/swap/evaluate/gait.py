@@ -16,7 +16,7 @@ from torch import Tensor
 
 from swap.courses import make
 from swap.courses.flat import REACH_M
-from swap.env import ParkourEnv
+from swap.env import Trials
 from swap.env.frame import TOUCH_N
 from swap.env.terminations import GRAVITY
 from swap.errors import UserError
@@ -86,7 +86,7 @@ def walk(
 ) -> tuple[GaitRecording, Tensor]:
     """All frames of `robots` worlds, and what each robot weighs with its payload [N], kg."""
     ground = replace(make("flat", 0.0, np.random.default_rng(seed)), goal_x=REACH_M)
-    env = ParkourEnv.trials(
+    env = Trials(
         replace(robot.cfg.env, random=replace(robot.cfg.env.random, push_every_s=0.0)),
         [ground],
         each=robots,

@@ -43,7 +43,7 @@ class Imagination:
         self._agent, self._model, self._state = agent, agent.model, agent.latent_state
         self._past: deque[_Moment] = deque(maxlen=ticks + 1)
         self.images: Images | None = None
-        self.code, self.k = self._model.cfg.depth, self._model.cfg.k
+        self.code, self.k = self._model.codec, self._model.k
 
     @torch.no_grad()
     def follow(self, action: Tensor) -> None:
@@ -63,4 +63,4 @@ class Imagination:
         return Images(self._image(now.latent), self._image(foreseen), len(before))
 
     def _image(self, latent: Latent) -> Tensor:
-        return self._model.cfg.depth.to_linear(self._model.decode(latent).depth)
+        return self.code.to_linear(self._model.decode(latent).depth)

@@ -21,7 +21,7 @@ import torch
 from torch import Tensor
 
 from swap.courses import Boxes, Course, make
-from swap.evaluate.scenes import acting, camera_of, dropped, everyone, moved
+from swap.evaluate.scenes import acting, dropped, everyone, moved
 from swap.robots import Robot
 from swap.sensors import DepthCamera, DepthCameraCfg, DepthNoiseCfg, HeightCfg, HeightMaps
 from swap.sim import Draw, Engine, Ranges, Start, draw, make_engine
@@ -32,8 +32,6 @@ PAIRS = 16
 """Pairs of worlds a family."""
 STEPS = {"cpu": 75, "gpu": 40}
 """Control steps, of four physics steps each."""
-CAPTURE_EVERY = 5
-"""Control steps between two images, as in training."""
 QUANTITIES: dict[str, tuple[str, ...]] = {
     "position": ("base_pos", "base_quat", "joint_pos", "leg_pos"),
     "velocity": ("base_lin_vel", "base_ang_vel", "joint_vel"),
@@ -155,7 +153,7 @@ class Audit:
             self.engine.step(self.mirror.with_image("target", targets))
             self._compare()
             self._sensors.track()
-            if k % CAPTURE_EVERY == 0:
+            if k % self._sensors.every == 0:
                 for name, seen in self._sensors.see().items():
                     self._note(name, seen)
             self._troubled |= {world % self._p for world in self.engine.report().worlds}
@@ -217,8 +215,9 @@ class _Sensors:
         self._audit, self._device, engine = audit, device, audit.engine
         n, slots, legs = engine.n, engine.boxes.slots, audit.robot.legs
         radius = [leg.thigh_radius for leg in legs] + [leg.shank_radius for leg in legs]
-        cfg = DepthCameraCfg(camera=camera_of(audit.robot), noise=DepthNoiseCfg(dropped=0.1))
-        self._camera = DepthCamera(cfg, n, slots, device, radius)
+        cfg = DepthCameraCfg(noise=DepthNoiseCfg(dropped=0.1))
+        self._camera = DepthCamera(cfg, audit.robot.camera, n, slots, device, radius)
+        self.every = cfg.every
         half = n // 2
         draws = self._camera.draws
         draws.key[half:] = draws.key[:half]

@@ -1,7 +1,6 @@
 """Courses in, worlds in pairs out, each the mirror image of the other: course, robot and luck."""
 
 from collections.abc import Sequence
-from typing import Any
 
 import torch
 from torch import Tensor
@@ -38,17 +37,15 @@ class MirroredRandomSource(RandomSource):
 
 
 class Pairs(Trials):
-    """World i is on course i, world P + i on its mirror image."""
+    """World i is on course i, world P + i on its mirror image; all on the CPU."""
 
     def __init__(
-        self, cfg: EnvCfg, courses: Sequence[Course], *, speed_mps: float, **options: Any
+        self, cfg: EnvCfg, courses: Sequence[Course], *, speed_mps: float, seed: int = 0
     ) -> None:
         both = [*courses, *(course.mirror() for course in courses)]
-        super().__init__(cfg, both, command=(speed_mps, 0.0, 0.0), **options)
+        rng = MirroredRandomSource(len(both), torch.device("cpu"), seed)
+        super().__init__(cfg, both, command=(speed_mps, 0.0, 0.0), seed=seed, rng=rng)
         if self.camera is not None:
             draws, half = self.camera.draws, len(courses)
             draws.key[half:] = draws.key[:half]
             draws.mirrored[half:] = True
-
-    def _make_rng(self, seed: int) -> RandomSource:
-        return MirroredRandomSource(self.n, self.device, seed)

@@ -167,7 +167,7 @@ class ModelAudit:
             latent = model.latent_layout.rep + model.categoricals.rep
             reps |= {"encoder": model.encoder.rep, "latent": latent, "prediction": latent}
             targets = model.prop.rep + model.body.rep + model.foot.rep
-            reps["decoder"] = Grid(*model.cfg.image).rep + targets
+            reps["decoder"] = Grid(*model.image).rep + targets
         reps |= {"actor": policy.action, "critic": trivial(1)}
         if self.discriminator is not None:
             reps["discriminator"] = trivial(1)
@@ -197,7 +197,7 @@ def _rounded(obs: Outputs) -> Outputs:
 def _seen(state: LatentState, obs: Mapping[str, Tensor], fresh: Tensor, noise: Tensor) -> Outputs:
     """What the parts of the world model say to an observation, if it is a tick; else nothing."""
     model = state.model
-    depth, prop = model.cfg.depth.from_linear(obs["depth_noisy"]), obs["proprioception"]
+    depth, prop = model.codec.from_linear(obs["depth_noisy"]), obs["proprioception"]
     if not state.observe(fresh, lambda: (depth, prop, noise)):
         return {}
     ahead = model.predict(state.latent, state.actions, noise)

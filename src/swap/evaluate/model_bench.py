@@ -7,8 +7,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from swap.env import EnvCfg
 from swap.evaluate.layer_bench import recorded, timed
-from swap.symmetry import Spaces
+from swap.sensors import DepthCameraCfg
 from swap.world_model.batch import Sequences
 from swap.world_model.model import WorldModel, WorldModelCfg
 from swap.world_model.rssm import Latent
@@ -58,23 +59,18 @@ def bench(
 
 
 def make(*, equivariant: bool) -> WorldModel:
-    """The model at its default size, for a quadruped."""
-    spaces = Spaces()
+    """The model at its default size, for the first robot."""
     torch.manual_seed(0)
-    return WorldModel(
-        WorldModelCfg(equivariant=equivariant),
-        prop=spaces.proprioception,
-        action=spaces.action,
-        body=spaces.layout("body_heights"),
-        foot=spaces.layout("foot_heights"),
-    )
+    spec = EnvCfg(camera=DepthCameraCfg()).spec
+    return WorldModel(WorldModelCfg(equivariant=equivariant), spec)
 
 
 def tick(model: WorldModel, n: int, device: str) -> Callable[[], None]:
     """Embedding and posterior, as after every k-th observation."""
     latent, first = model.initial(n, device), torch.zeros(n, dtype=torch.bool, device=device)
-    depth, prop = torch.zeros(n, *model.cfg.image, device=device), _normal(device, n, 33)
-    actions, noise = _normal(device, n, model.cfg.k, 12), model.noise(n, like=prop)
+    depth, prop = torch.zeros(n, *model.image, device=device), _normal(device, n, model.prop.dim)
+    actions = _normal(device, n, model.k, model.action.dim)
+    noise = model.noise(n, like=prop)
 
     @torch.no_grad()
     def call() -> None:
@@ -87,11 +83,11 @@ def step(model: WorldModel, batch: int, ticks: int, device: str) -> Callable[[],
     """The loss of `batch` sequences, and all gradients."""
     lead = (batch, ticks)
     first = torch.zeros(lead, dtype=torch.bool, device=device)
-    image = torch.full((*lead, *model.cfg.image), 100, dtype=torch.uint8, device=device)
-    prop, actions = _normal(device, *lead, 33), _normal(device, *lead, model.cfg.k, 12)
-    heights = _normal(device, *lead, 286), _normal(device, *lead, 100)
+    image = torch.full((*lead, *model.image), 100, dtype=torch.uint8, device=device)
+    prop, body, foot = (_normal(device, *lead, x.dim) for x in (model.prop, model.body, model.foot))
+    actions = _normal(device, *lead, model.k, model.action.dim)
     context: Latent = model.initial(batch, device)
-    data = Sequences(image, image, prop, actions, *heights, first, ~first, context)
+    data = Sequences(image, image, prop, actions, body, foot, first, ~first, context)
     noise, parameters = model.noise(*lead, like=prop), list(model.parameters())
 
     def call() -> None:

@@ -8,7 +8,7 @@ import warp as wp
 from torch import Tensor
 
 from swap.robots.mjcf import build_spec
-from swap.sensors import CameraCfg
+from swap.sensors import OpticsCfg
 from swap.sim.gpu import GpuEngine
 
 HIDDEN = 3
@@ -21,16 +21,16 @@ class MujocoRenderer:
     It looks from where MuJoCo last placed the camera: before the last physics step.
     """
 
-    def __init__(self, engine: GpuEngine, camera: CameraCfg) -> None:
-        self._engine, self._camera = engine, camera
+    def __init__(self, engine: GpuEngine, optics: OpticsCfg) -> None:
+        self._engine, self._optics = engine, optics
         model = build_spec(engine.robot, engine.boxes.slots).compile()
         model.geom_group[engine.boxes.slots :] = HIDDEN
-        model.cam_fovy[:] = camera.fov_deg
+        model.cam_fovy[:] = optics.fov_deg
         with wp.ScopedDevice(wp.device_from_torch(engine.device)):
             self._context = mjw.create_render_context(
                 model,
                 nworld=engine.n,
-                cam_res=(camera.cols, camera.rows),
+                cam_res=(optics.cols, optics.rows),
                 render_rgb=False,
                 render_depth=True,
                 render_seg=False,
@@ -49,9 +49,9 @@ class MujocoRenderer:
 
     def image(self) -> Tensor:
         """The images in our scale, [N, rows, cols] in [0, 1]."""
-        camera, n = self._camera, self._engine.n
-        depth = wp.to_torch(self._context.depth_data).view(n, camera.rows, camera.cols)
-        scaled = (depth - camera.near_m) / (camera.far_m - camera.near_m)
+        optics, n = self._optics, self._engine.n
+        depth = wp.to_torch(self._context.depth_data).view(n, optics.rows, optics.cols)
+        scaled = (depth - optics.near_m) / (optics.far_m - optics.near_m)
         return torch.where(depth > 0, scaled.clamp(0, 1), 1.0)
 
 

@@ -12,7 +12,6 @@ from swap.courses import FAMILIES, Course, make
 from swap.courses.rays import heights
 from swap.robots import Robot
 from swap.robots.kinematics import leg_points_in_world
-from swap.sensors import CameraCfg
 from swap.sim import Engine, Start
 
 T = TypeVar("T")
@@ -31,11 +30,6 @@ def bank_of(
     """A course of each family (all, if none is named) at each difficulty."""
     rng = np.random.default_rng(seed)
     return [make(name, d, rng) for d in difficulties for name in families or FAMILIES]
-
-
-def camera_of(robot: Robot) -> CameraCfg:
-    """The depth camera where the robot carries it."""
-    return CameraCfg(pos_b=robot.camera.pos, pitch_rad=robot.camera.pitch)
 
 
 def everyone(engine: Engine) -> Tensor:

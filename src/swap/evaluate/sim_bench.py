@@ -17,9 +17,9 @@ import torch
 from swap.courses import Course
 from swap.device.warp_start import warp_runs_on
 from swap.evaluate.mujoco_renderer import MujocoRenderer, try_renderer
-from swap.evaluate.scenes import acting, bank_of, camera_of, everyone
+from swap.evaluate.scenes import acting, bank_of, everyone
 from swap.robots import Robot, load
-from swap.sensors import DepthCamera, DepthCameraCfg, HeightCfg, HeightMaps
+from swap.sensors import DepthCamera, DepthCameraCfg, HeightCfg, HeightMaps, OpticsCfg
 from swap.sim import Engine, FaultReport, Ranges, draw, make_engine
 from swap.sim.gpu import GpuEngine
 
@@ -139,8 +139,7 @@ class _Entry:
     def _add_sensors(self) -> None:
         n, slots, device, state = self.n, self.slots, self.engine.device, self.engine.state
         boxes = self.engine.boxes
-        cfg = DepthCameraCfg(camera=camera_of(self.engine.robot))
-        camera = DepthCamera(cfg, n, slots, device)
+        camera = DepthCamera(DepthCameraCfg(), self.engine.robot.camera, n, slots, device)
         maps = HeightMaps(HeightCfg(), n, slots, device)
         camera.reset(everyone(self.engine), state.base_pos, state.base_quat)
         camera.capture(boxes)
@@ -156,7 +155,7 @@ class _Entry:
         )
 
     def _add_rival(self, engine: GpuEngine) -> None:
-        renderer, self.note = try_renderer(lambda: MujocoRenderer(engine, camera_of(engine.robot)))
+        renderer, self.note = try_renderer(lambda: MujocoRenderer(engine, OpticsCfg()))
         if renderer is not None:
             self.jobs["render() ms"] = renderer
 

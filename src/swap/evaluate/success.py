@@ -5,7 +5,6 @@ actions, a fixed command, and the noise, randomisation and scattered starts of t
 a success if the robot stands beyond the obstacle in time (see `swap.courses.success`).
 """
 
-import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -16,7 +15,8 @@ import numpy as np
 import torch
 
 from swap.courses import FAMILIES, Course, make, size_of
-from swap.env import EnvCfg, ParkourEnv
+from swap.env import EnvCfg
+from swap.env.rewards import SLOW
 from swap.env.terminations import EndReason
 from swap.env.trials import TrialResults, Trials
 from swap.errors import UserError
@@ -31,6 +31,8 @@ WORLDS = {"cpu": 2048, "gpu": 16384}
 """Trials at a time, at most, by engine. On the CPU a world takes 0.4 MiB."""
 TIME_S = 20.0
 """The time limit at 1 m/s and above; slower commands have more."""
+SPEEDS_MPS = (SLOW, 10.0)
+"""Commands that can be tried."""
 LOOK_EVERY = 10
 """Control steps between two looks at who has ended: on a GPU a look waits for the device."""
 
@@ -120,10 +122,9 @@ def trials_env(
     each: int = 1,
 ) -> Trials:
     """`each` worlds on every course, told to walk ahead at that speed, in good time."""
-    if not (speed_mps > 0 and math.isfinite(speed_mps)):
-        raise UserError(f"a speed of {speed_mps:g} leads to no goal; use more than 0, e.g. 1.0 m/s")
+    check_speed(speed_mps)
     # Pushes are a part of training, not of the task.
-    return ParkourEnv.trials(
+    return Trials(
         replace(cfg, random=replace(cfg.random, push_every_s=0.0)),
         courses,
         each=each,
@@ -216,5 +217,11 @@ def _check(
     if seed < 0:
         raise UserError(f"--seed {seed} is negative; use 0 or more")
     for speed in speeds_mps:
-        if not (speed > 0 and math.isfinite(speed)):
-            raise UserError(f"--speed {speed:g} leads to no goal; use more than 0, e.g. 1.0 (m/s)")
+        check_speed(speed)
+
+
+def check_speed(speed_mps: float) -> None:
+    """Slower commands are standing still, and a trial's time, the longer the slower, has an end."""
+    if not SPEEDS_MPS[0] <= speed_mps <= SPEEDS_MPS[1]:
+        low, high = SPEEDS_MPS
+        raise UserError(f"a speed of {speed_mps:g} m/s leads to no goal; use {low:g} to {high:g}")

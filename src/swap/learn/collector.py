@@ -59,9 +59,9 @@ class Collector:
         self.draw_noise, device = noise, env.device
         # What recordings read, and what a resume begins with.
         self.obs = {
-            name: torch.zeros(env.n, env.groups[name].dim, device=device)
+            name: torch.zeros(env.n, env.spec.groups[name].dim, device=device)
             for name in policy.reads
-            if name in env.groups
+            if name in env.spec.groups
         }
         # What the policy reads: more than the worlds give, if there is a latent.
         self._read = self.obs if latent_tracker is None else {**self.obs, **latent_tracker.latents}

@@ -35,7 +35,7 @@ class LatentTracker:
         """`noise` draws Gumbel noise [N, z]; `mirrored`: know the latents of the mirrored worlds,
         too."""
         n, self.model, self.replay = replay.n, model, replay
-        self.clock = TickClock(model.cfg.k)
+        self.clock = TickClock(model.k)
         self.latent_state = LatentState(model, n, device, self.clock)
         self.mirrored = MirroredLatent(model, n, device, self.clock) if mirrored else None
         self.latent_states = {LATENT: self.latent_state} | (
@@ -81,7 +81,7 @@ class LatentTracker:
     @torch.no_grad()
     def _tick(self, *noises: Tensor, **obs: Tensor) -> None:
         """Noise for each of the latent states, and what READS names."""
-        code, prop = self.model.cfg.depth, obs["proprioception"]
+        code, prop = self.model.codec, obs["proprioception"]
         # Worlds that broke: they are about to be reset, and must not spoil their latents till then.
         noisy, clean = (code.from_linear(obs[f"depth_{x}"]) for x in ("noisy", "clean"))
         sound = torch.isfinite(prop.sum(-1) + noisy.sum((1, 2)))

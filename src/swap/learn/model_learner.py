@@ -32,7 +32,7 @@ class ModelCfg:
     batch: int = 64
     """Sequences a gradient step."""
     ticks: int = 32
-    """Ticks of a sequence: 3.2 s. They are followed one after the other, so their number is what a
+    """Ticks of a sequence. They are followed one after the other, so their number is what a
     step costs."""
     updates: int = 10
     """Gradient steps an iteration."""

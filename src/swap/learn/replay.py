@@ -35,10 +35,10 @@ class ReplayBuffer:
             return torch.zeros(ticks, n, *shape, dtype=dtype, device=device)
 
         self.data = {
-            "depth_noisy": make(*cfg.image, dtype=torch.uint8),
-            "depth_clean": make(*cfg.image, dtype=torch.uint8),
+            "depth_noisy": make(*model.image, dtype=torch.uint8),
+            "depth_clean": make(*model.image, dtype=torch.uint8),
             "prop": make(model.prop.dim),
-            "actions": make(cfg.k, model.action.dim),
+            "actions": make(model.k, model.action.dim),
             "body": make(model.body.dim),
             "foot": make(model.foot.dim),
             "first": make(dtype=torch.bool),

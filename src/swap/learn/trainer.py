@@ -95,7 +95,7 @@ class Trainer:
         self.mirrors, self.augments = cfg.symmetry.kind != "none", cfg.symmetry.kind == "augment"
 
         net = None if cfg.model is None else cfg.model.net
-        policy, model = build_networks(cfg.policy, net, env.groups, env.spaces.action, cfg.seed)
+        policy, model = build_networks(cfg.policy, net, env.spec, cfg.seed)
         self.policy = policy.to(device)
         if model is not None:
             self.model = model.to(device)
@@ -211,10 +211,10 @@ class Trainer:
         if self.learner is not None:
             latent_tracker = self._make_latent_tracker(self.learner.replay)
         if self.amp is not None:
-            style = StyleReward(self.amp, self.env.groups[GROUP], self.env.n)
+            style = StyleReward(self.amp, self.env.spec.groups[GROUP], self.env.n)
         if self.mirrors:
             mirrored_inputs = MirroredInputs(
-                self.policy, self.env.groups, self.device, self.augments
+                self.policy, self.env.spec.groups, self.device, self.augments
             )
         return Collector(
             self.policy,
@@ -240,7 +240,7 @@ class Trainer:
     def _make_amp(self, cfg: AMPCfg, reference: Tensor | None) -> AMP:
         if reference is None:
             raise UserError("style needs reference motion; give transitions, or set amp to None")
-        frame, split = frame_of(self.env.groups[GROUP]), self.processes.split_evenly
+        frame, split = frame_of(self.env.spec.groups[GROUP]), self.processes.split_evenly
         batch, kept = split(cfg.batch, "amp.batch"), max(1, cfg.replay // self.processes.size)
         cfg = replace(cfg, batch=batch, replay=kept)
         return (AugmentedAMP if self.augments else AMP)(

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from swap.distributed import SINGLE_PROCESS, ProcessGroup
-from swap.symmetry import Layout
+from swap.env_spec import EnvSpec
 
 
 class VecEnvStep(Protocol):
@@ -44,11 +44,6 @@ class VecEnvStep(Protocol):
         """[N] each; `flat`: the ground around is level."""
 
 
-class ActionSpace(Protocol):
-    @property
-    def action(self) -> Layout: ...
-
-
 class VecEnv(Protocol):
     """N worlds in step."""
 
@@ -59,11 +54,8 @@ class VecEnv(Protocol):
     def device(self) -> torch.device: ...
 
     @property
-    def groups(self) -> Mapping[str, Layout]:
-        """The layout of every group of observations."""
-
-    @property
-    def spaces(self) -> ActionSpace: ...
+    def spec(self) -> EnvSpec:
+        """Groups of observations, actions, and what else networks must know."""
 
     def reset(self) -> Mapping[str, Tensor]: ...
 

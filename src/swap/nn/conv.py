@@ -81,7 +81,7 @@ class ConvTrunk(nn.Module):
         equivariant: bool = True,
     ) -> None:
         super().__init__()
-        _check(size, channels)
+        check_image_size(size, channels)
         self.image_shape, self.mixed = (image_channels, *size), mixed
         self.act, self.equivariant = activation(act), equivariant
         self.layers = nn.ModuleList()
@@ -154,7 +154,7 @@ class ConvDecoder(nn.Module):
         equivariant: bool = True,
     ) -> None:
         super().__init__()
-        _check(size, channels)
+        check_image_size(size, channels)
         self.act, self.mixed, self.equivariant = activation(act), mixed, equivariant
         shrink = STRIDE ** len(channels)
         self.start = (size[0] // shrink, size[1] // shrink)
@@ -185,7 +185,8 @@ class ConvDecoder(nn.Module):
         return mix(views) if self.mixed else views
 
 
-def _check(size: tuple[int, int], channels: Sequence[int]) -> None:
+def check_image_size(size: tuple[int, int], channels: Sequence[int]) -> None:
+    """One line if images of this size cannot be halved once a layer."""
     if not channels:
         raise UserError("a trunk needs channels, e.g. (32, 64, 128, 256)")
     shrink = STRIDE ** len(channels)

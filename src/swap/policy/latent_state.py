@@ -72,7 +72,7 @@ class LatentState:
     ) -> None:
         """`clock`: another's, to tick with it."""
         self.model = model
-        self.clock = clock or TickClock(model.cfg.k)
+        self.clock = clock or TickClock(model.k)
         self.latent = model.initial(n, device)
         """[N, ...]: what the last tick left, or zero."""
         self.actions = torch.zeros(n, self.clock.k, model.action.dim, device=device)

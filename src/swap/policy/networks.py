@@ -1,13 +1,12 @@
-"""Configs and layouts in, the networks that act out: a policy, and the world model it reads."""
+"""Configs and an EnvSpec in, the networks that act out: a policy, and the world model it reads."""
 
-from collections.abc import Mapping
 from typing import NamedTuple
 
 import torch
 
+from swap.env_spec import EnvSpec
 from swap.policy.actor_critic import ActorCritic, PolicyCfg
 from swap.policy.latent_state import LATENT
-from swap.symmetry import Layout
 from swap.world_model import WorldModel, WorldModelCfg
 
 
@@ -20,17 +19,15 @@ class Networks(NamedTuple):
 def build_networks(
     policy: PolicyCfg,
     model: WorldModelCfg | None,
-    groups: Mapping[str, Layout],
-    action: Layout,
+    spec: EnvSpec,
     seed: int,
 ) -> Networks:
-    """`groups` as an environment names them; the first weights follow from the seed alone."""
-    groups = dict(groups)
+    """To fit an environment; the first weights follow from the seed alone."""
+    groups = dict(spec.groups)
     with torch.random.fork_rng(devices=[]):  # the same first weights on every device
         torch.manual_seed(seed)
         made = None
         if model is not None:
-            heights = groups["body_heights"], groups["foot_heights"]
-            made = WorldModel(model, groups["proprioception"], action, *heights)
+            made = WorldModel(model, spec)
             groups[LATENT] = made.latent_layout
-        return Networks(ActorCritic(policy, groups, action.rep), made)
+        return Networks(ActorCritic(policy, groups, spec.action.rep), made)

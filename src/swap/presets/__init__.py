@@ -1,9 +1,17 @@
-"""What can be trained: configs by name, and the table that finds them."""
+"""What can be trained: configs by name, and the table that finds them. Read in this order:
+
+run_cfg -> table -> parkour -> teacher -> tiny -> swap
+"""
 
 from swap.presets.parkour import ParkourCfg
 from swap.presets.run_cfg import GuardCfg, RunCfg
-from swap.presets.swap import SwapCfg
+from swap.presets.swap import ARMS, SwapCfg
 from swap.presets.table import PRESETS, TrainCfg, get_preset, register
+from swap.presets.teacher import TEACHER
+from swap.presets.tiny import TINY
+
+for _name, _cfg in {"teacher": TEACHER, "tiny": TINY, **ARMS}.items():
+    register(_name, _cfg)
 
 __all__ = [
     "PRESETS",

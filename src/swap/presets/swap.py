@@ -5,18 +5,21 @@ from dataclasses import dataclass, field, replace
 
 from swap.distributed import SINGLE_PROCESS, ProcessGroup
 from swap.env import EnvCfg, ParkourEnv
+from swap.errors import UserError
 from swap.learn import AMPCfg, ModelCfg, SymmetryCfg, Trainer, TrainerCfg
 from swap.motions import transitions
-from swap.presets.parkour import LOW_NOISE_POLICY, NEAR_STARTS, PPO, ParkourCfg
+from swap.nn.conv import check_image_size
+from swap.presets.parkour import ParkourCfg
 from swap.presets.run_cfg import RunCfg
-from swap.presets.table import register
+from swap.presets.teacher import TEACHER
+from swap.sensors import DepthCameraCfg
 
 
 @dataclass(frozen=True)
 class SwapCfg(ParkourCfg):
     """A policy that reads the latent of a world model, which sees the terrain by its camera."""
 
-    env: EnvCfg = field(default_factory=lambda: EnvCfg(camera=True))
+    env: EnvCfg = field(default_factory=lambda: EnvCfg(camera=DepthCameraCfg()))
     model: ModelCfg = field(default_factory=ModelCfg)
     """The world model and how it learns."""
     amp: AMPCfg = field(default_factory=AMPCfg)
@@ -26,6 +29,10 @@ class SwapCfg(ParkourCfg):
 
     @property
     def learning(self) -> TrainerCfg:
+        if self.env.camera is None:
+            raise UserError("the world model sees by a camera; set env.camera=DepthCameraCfg()")
+        optics = self.env.camera.optics
+        check_image_size((optics.rows, optics.cols), self.model.net.channels)
         return replace(super().learning, model=self.model, amp=self.amp, symmetry=self.symmetry)
 
     def trainer(self, env: ParkourEnv, processes: ProcessGroup = SINGLE_PROCESS) -> Trainer:
@@ -33,15 +40,15 @@ class SwapCfg(ParkourCfg):
 
 
 CAMERA_POLICY = replace(
-    LOW_NOISE_POLICY,
+    TEACHER.policy,
     actor_reads=("history", "command", "latent"),
     critic_reads=("privileged", "latent"),
 )
 SWAP = SwapCfg(
     run=RunCfg(minutes=25.0),
-    env=EnvCfg(camera=True, start=NEAR_STARTS),
+    env=EnvCfg(camera=DepthCameraCfg(), start=TEACHER.env.start),
     policy=CAMERA_POLICY,
-    ppo=PPO,
+    ppo=TEACHER.ppo,
     model=ModelCfg(updates=5),  # as many a step as with rollouts twice as long
     amp=AMPCfg(weight=0.02),  # half of that was 4 % of the reward, and robots shuffled
 )
@@ -61,5 +68,3 @@ ARMS = {
     "augment": replace(NO_EQ, symmetry=SymmetryCfg("augment")),
 }
 """The paper's four, and the one it leaves out."""
-for _name, _cfg in ARMS.items():
-    register(_name, _cfg)

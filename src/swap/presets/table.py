@@ -27,6 +27,11 @@ class TrainCfg:
         """Called after the seeds are set; allocates and may compile."""
         raise NotImplementedError
 
+    def check_memory(self, device: str, processes: ProcessGroup = SINGLE_PROCESS) -> str:
+        """About how much it takes, in a line that is told, if it is worth one; UserError if that is
+        more than there is."""
+        return ""
+
 
 PRESETS: dict[str, TrainCfg] = {}
 """Name -> config. Names that begin with an underscore are for tests and are not listed."""

@@ -131,6 +131,8 @@ class CameraMount:
             raise UserError(
                 f"camera at y={self.pos[1]}; mirrored depth needs it on the midplane, y=0"
             )
+        if not abs(self.pitch) < math.pi / 2:
+            raise UserError(f"camera pitch={self.pitch} looks backwards; use less than pi / 2")
 
 
 @dataclass(frozen=True)

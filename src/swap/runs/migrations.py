@@ -1,8 +1,8 @@
 """Configs and tensors of older runs and models -> the same by today's names.
 
 A checkpoint and a card say in `cfg_version` whose names they use; without it, it is 0. To rename a
-config key or a part of a tensor's name, append a `Renames` to HISTORY. What was saved before then
-still loads.
+config key or a part of a tensor's name, or to give a config another shape, append a `Renames` to
+HISTORY. What was saved before then still loads.
 """
 
 import re
@@ -13,6 +13,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from swap.errors import printable
 from swap.runs.config import to_json
 from swap.runs.distributed_trainable import OTHERS_NUMBERS
 from swap.runs.safe_read import DamagedError, is_count
@@ -20,6 +21,10 @@ from swap.runs.safe_read import DamagedError, is_count
 KEY = "cfg_version"
 RUN = "run."
 """Keys that begin so are options without it: `--guard.fault-fraction`."""
+CAMERA = (
+    "decided by the preset: those with a world model have a camera, set by --env.camera.every, "
+    "--env.camera.optics.rows, ..."
+)
 
 
 @dataclass(frozen=True)
@@ -31,8 +36,36 @@ class Renames:
     tensors: Mapping[str, str] = field(default_factory=dict)
     """Words of names, one or several in a row: `actor.reader` in `policy/actor.reader.norm.mean`,
     and in what the optimiser holds of it."""
+    convert: Callable[[dict[str, Any]], None] | None = None
+    """What no rename can say, done to the config first, in place."""
+    options: Mapping[str, str] = field(default_factory=dict)
+    """Keys that `convert` does away with -> what is told to those who still give their option."""
     move: Callable[[dict[str, Any], dict[str, Tensor]], None] | None = None
     """What no rename can say of a checkpoint, done to its numbers and tensors last, in place."""
+
+
+def camera_has_a_config(cfg: dict[str, Any]) -> None:
+    """`env.camera` was a switch, and the world model had its own copy of what a camera is."""
+    env, net = find(cfg, ["env"]) or {}, find(cfg, ["model", "net"]) or {}
+    depth = find(net, ["depth"]) or {}
+    every, k = env.pop("camera_every", None), net.pop("k", None)
+    image, clip = net.get("image"), net.pop("action_clip", None)
+    optics: dict[str, Any] = {x: depth.pop(x) for x in ("near_m", "far_m") if x in depth}
+    if "bend" in depth:
+        net["depth_bend"] = depth.pop("bend")
+    if net.get("depth") == {}:
+        del net["depth"]
+    if None not in (every, k) and every != k:
+        raise DamagedError(printable(f"it has images every {every} steps, its model every {k}", 99))
+    if None not in (clip, env.get("action_clip")) and clip != env["action_clip"]:
+        raise DamagedError(printable(f"it clips actions at {env['action_clip']} and at {clip}", 99))
+    if isinstance(image, list) and len(image) == 2:
+        optics |= {"rows": image[0], "cols": image[1]}
+        del net["image"]  # any other is left, and refused as what is unknown
+    if env.get("camera") is True:
+        env["camera"] = {"optics": optics} | ({} if every is None else {"every": every})
+    elif env.get("camera") is False:
+        env["camera"] = None
 
 
 def counts_are_tensors(numbers: dict[str, Any], tensors: dict[str, Tensor]) -> None:
@@ -82,6 +115,20 @@ HISTORY: tuple[Renames, ...] = (
             "env/memory": "env/frame_builder",
         },
     ),
+    Renames(
+        convert=camera_has_a_config,
+        options={
+            "env.camera": CAMERA,
+            "env.no_camera": CAMERA,
+            "env.camera_every": "--env.camera.every",
+            "model.net.k": "--env.camera.every",
+            "model.net.image": "--env.camera.optics.rows and --env.camera.optics.cols",
+            "model.net.action_clip": "--env.action-clip",
+            "model.net.depth.near_m": "--env.camera.optics.near-m",
+            "model.net.depth.far_m": "--env.camera.optics.far-m",
+            "model.net.depth.bend": "--model.net.depth-bend",
+        },
+    ),
     Renames(move=counts_are_tensors),
 )
 """The first leads from version 0 to version 1, and so on."""
@@ -107,6 +154,9 @@ def upgraded(
     cfg = stored["cfg"]
     for renames in HISTORY[version:]:
         if isinstance(cfg, Mapping):
+            cfg = copied(cfg)
+            if renames.convert is not None:
+                renames.convert(cfg)
             cfg = renamed_keys(cfg, renames.config)
         tensors = {renamed(name, renames.tensors): x for name, x in tensors.items()}
     return {**stored, "cfg": cfg, KEY: len(HISTORY)}, dict(tensors)
@@ -169,6 +219,9 @@ def renamed(name: str, words: Mapping[str, str]) -> str:
 def option_today(option: str) -> str:
     """`--ppo.calm-std` -> `--ppo.final-max-std`; the same, if it was never renamed."""
     key = option.removeprefix("--").replace("-", "_")
+    for renames in HISTORY:
+        if key in renames.options:
+            return renames.options[key]
     for prefix in ("", RUN):
         new = prefix + key
         for renames in HISTORY:

@@ -8,24 +8,21 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from torch import Tensor
-
 from swap.distributed import SINGLE_PROCESS, ProcessGroup
 from swap.errors import UserError
 from swap.learn.trainable import Trainable
 from swap.presets.run_cfg import RunCfg
 from swap.runs import checkpoint, console
-from swap.runs.checkpoint import Checkpoint, SaveError, Say
+from swap.runs.checkpoint import Checkpoint
+from swap.runs.checkpoint_saver import RUN, CheckpointSaver
 from swap.runs.distributed_trainable import DistributedTrainable
-from swap.runs.guard import Guard, has_nan
+from swap.runs.guard import Guard
 from swap.runs.interrupt import Deaf, Interrupt
 from swap.runs.lock import LOCK, locked
 from swap.runs.metrics import BOARD, FILE, Metrics
 from swap.runs.run_clock import RunClock
+from swap.signals import exit_code
 from swap.streams import resilient_output
-
-RUN = "run"
-"""What the run itself keeps in a checkpoint, beside everyone's tensors and numbers."""
 
 
 @dataclass(frozen=True)
@@ -43,6 +40,13 @@ class RunResult:
     @property
     def interrupted(self) -> bool:
         return self.signal is not None
+
+    @property
+    def exit_code(self) -> int:
+        """0 after a clean end, 1 after a fault; for signals as shells have it."""
+        if self.fault:
+            return 1
+        return 0 if self.signal is None else exit_code(self.signal)
 
 
 def train(
@@ -145,77 +149,6 @@ def restore(distributed: DistributedTrainable, resume: Checkpoint) -> tuple[int,
         ) from error
     spent = resume.numbers[RUN]
     return resume.iteration, spent["elapsed_s"], spent.get("steps", 0.0)
-
-
-class CheckpointSaver:
-    """Saves when it is time; a failure is said aloud, and the next time tries again."""
-
-    def __init__(
-        self,
-        distributed: DistributedTrainable,
-        folder: Path,
-        cfg: RunCfg,
-        config: Mapping[str, Any],
-        run_clock: RunClock,
-        say: Say,
-    ) -> None:
-        self.distributed, self.folder, self.cfg, self.config = distributed, folder, cfg, config
-        self.run_clock, self.say = run_clock, say
-        self.saved: Path | None = None
-        self.failure: str | None = None
-        self.healthy = True
-        self.tried_s = self.milestone_s = run_clock.elapsed_s
-
-    @property
-    def due(self) -> bool:
-        return self.run_clock.elapsed_s - self.tried_s >= 60.0 * self.cfg.save_minutes
-
-    def save(self, first: bool = False) -> None:
-        """One checkpoint of this moment, unless it is there already."""
-        if self.saved is not None and int(self.saved.name) == self.run_clock.iteration:
-            return
-        began = self.run_clock.elapsed_s
-        self.tried_s = began
-        tensors, numbers = self.distributed.gather_state()
-        if not self._sound(tensors):
-            return
-        numbers = {**numbers, RUN: {"elapsed_s": began, "steps": self.run_clock.steps}}
-        every = self.cfg.milestone_minutes
-        milestone = every is not None and began - self.milestone_s >= 60.0 * every
-        try:
-            self.saved = checkpoint.save(
-                self.folder,
-                self.run_clock.iteration,
-                tensors,
-                numbers,
-                self.config,
-                keep=self.cfg.keep,
-                milestone=milestone,
-                shard_mib=self.cfg.shard_mib,
-                say=self.say,
-            )
-        except SaveError as error:
-            if first:
-                raise UserError(str(error)) from error
-            self.failure = str(error)
-            self.say(self.failure)
-            return
-        self.failure = None
-        self.milestone_s = began if milestone else self.milestone_s
-        self.run_clock.saved(self.run_clock.elapsed_s - began)
-
-    def _sound(self, tensors: Mapping[str, Tensor]) -> bool:
-        """A broken state must not push the good checkpoints out."""
-        nan = has_nan(tensors)
-        if self.healthy and not nan:
-            return True
-        why = f"NaN in {', '.join(nan[:4])}" if nan else "the last metrics are not finite"
-        last = self.saved.name if self.saved else "none"
-        self.failure = (
-            f"iteration {self.run_clock.iteration} is not saved: {why}; last good: {last}"
-        )
-        self.say(self.failure)
-        return False
 
 
 def unmake(folder: Path, fresh: bool) -> None:

@@ -181,12 +181,12 @@ def check(model: SavedModel, path: Path) -> None:
 
 
 def widths(cfg: ParkourCfg) -> list[int]:
-    """Every size of a layer that the config names."""
+    """Every size of a layer that the config names, and of the images that one reads."""
     learning = cfg.learning
     net = learning.model and learning.model.net
     hidden = learning.amp and learning.amp.hidden
     found: list[int] = []
-    left = [to_json([learning.policy, net, hidden])]
+    left = [to_json([learning.policy, net, hidden, net and cfg.env.camera])]
     while left:
         item = left.pop()
         if isinstance(item, dict | list):

@@ -34,7 +34,7 @@ class TrainedRobot(SavedModel):
         cfg = self.cfg.learning
         net = None if cfg.model is None else cfg.model.net
         try:
-            made = build_networks(cfg.policy, net, env.groups, env.spaces.action, cfg.seed)
+            made = build_networks(cfg.policy, net, env.spec, cfg.seed)
         except (RuntimeError, MemoryError) as error:  # more memory than there is
             raise UserError(
                 f"the networks of this config cannot be built: {printable(error, 120)}"

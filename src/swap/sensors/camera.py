@@ -8,7 +8,6 @@ between two control steps. Latency and mounting error are drawn for each world a
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import torch
@@ -18,43 +17,13 @@ from torch import Tensor
 from swap.courses.course import SLOTS, Boxes
 from swap.device.warp_launch import WarpViews, expect_shape, launch
 from swap.errors import UserError
+from swap.robots import CameraMount
 from swap.sensors.camera_kernels import draw_camera, recall, remember
-from swap.sensors.depth import CameraCfg, DepthRenderer
-from swap.sensors.noise import DepthNoise, DepthNoiseCfg, NoiseSeeds
+from swap.sensors.cfg import DepthCameraCfg
+from swap.sensors.depth import DepthRenderer
+from swap.sensors.noise import DepthNoise, NoiseSeeds
+from swap.sim import CONTROL_DT
 from swap.state_dict import copy_into, join_states
-
-
-@dataclass(frozen=True)
-class DepthCameraCfg:
-    """A depth camera with its faults."""
-
-    camera: CameraCfg = field(default_factory=CameraCfg)
-    noise: DepthNoiseCfg = field(default_factory=DepthNoiseCfg)
-    latency_s: tuple[float, float] = (0.06, 0.14)
-    """Age of the picture when it is read, drawn uniformly for each world at its reset."""
-    step_s: float = 0.02
-    """Time between two calls of `track`."""
-    jitter_m: float = 0.01
-    """The camera sits up to this far off its place, along each axis."""
-    jitter_rad: float = math.radians(2.0)
-    """And is turned by up to this about each axis."""
-
-    def __post_init__(self) -> None:
-        if not 0.0 <= self.latency_s[0] <= self.latency_s[1] <= 1.0:
-            raise UserError(f"latency_s={self.latency_s} is no range; use 0 <= low <= high <= 1 s")
-        if not self.step_s > 0.0:
-            raise UserError(f"step_s={self.step_s} must be above 0; the control step is 0.02")
-        if not (0.0 <= self.jitter_m <= 0.1 and 0.0 <= self.jitter_rad <= 0.2):
-            raise UserError(
-                f"jitter_m={self.jitter_m}, jitter_rad={self.jitter_rad}: "
-                "small offsets only, use 0 to 0.1 m and 0 to 0.2 rad"
-            )
-
-    @property
-    def memory(self) -> int:
-        """Poses that the longest latency looks back on."""
-        return math.ceil(round(self.latency_s[1] / self.step_s, 6)) + 1
-
 
 _NAMES = {"pos": "base_pos", "quat": "base_quat", "start": "legs[0]", "end": "legs[1]"}
 
@@ -80,6 +49,7 @@ class DepthCamera:
     def __init__(
         self,
         cfg: DepthCameraCfg,
+        mount: CameraMount,
         n: int,
         slots: int = SLOTS,
         device: str | torch.device = "cpu",
@@ -88,9 +58,9 @@ class DepthCamera:
     ) -> None:
         self.cfg, self.n = cfg, n
         self.device = torch.device(device)
-        self.depth = DepthRenderer(cfg.camera, n, slots, self.device, radius_m)
+        self.depth = DepthRenderer(cfg.optics, mount, n, slots, self.device, radius_m)
         self.draws = NoiseSeeds(n, seed, self.device)
-        self.noise = DepthNoise(cfg.noise, cfg.camera, self.draws)
+        self.noise = DepthNoise(cfg.noise, cfg.optics, self.draws)
         self.frames = DepthImages(self.depth.image, torch.ones_like(self.depth.image))
         self.fresh = torch.ones(n, dtype=torch.bool, device=self.device)
         """[N]: no image since the reset."""
@@ -105,9 +75,10 @@ class DepthCamera:
         sizes = {"pos": (1, 3), "quat": (1, 4)}
         if radius_m:
             sizes |= {"start": (len(radius_m), 3), "end": (len(radius_m), 3)}
+        # Poses that the longest latency looks back on.
+        poses = math.ceil(round(cfg.latency_s[1] / CONTROL_DT, 6)) + 1
         self._memory = {
-            name: torch.zeros(n, cfg.memory, *size, device=self.device)
-            for name, size in sizes.items()
+            name: torch.zeros(n, poses, *size, device=self.device) for name, size in sizes.items()
         }
         self._past = {
             name: torch.zeros(n, *size, device=self.device) for name, size in sizes.items()
@@ -129,7 +100,7 @@ class DepthCamera:
         """The worlds in `mask` [N] bool start anew from these poses and forget the past."""
         n, view, cfg = self.n, self._views, self.cfg
         self._remember(True, mask, base_pos, base_quat, legs)
-        ages = [t / cfg.step_s for t in cfg.latency_s]
+        ages = [t / CONTROL_DT for t in cfg.latency_s]
         state = [
             view("fresh", self.fresh, (n,), wp.bool),
             view("age", self.age_steps, (n,)),

@@ -7,7 +7,6 @@ Row 0 is the top, column 0 the robot's left (+y), so a mirrored scene gives the 
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import torch
 import warp as wp
@@ -16,6 +15,8 @@ from torch import Tensor
 from swap.courses.course import SLOTS, Boxes
 from swap.device.warp_launch import WarpViews, launch
 from swap.errors import UserError
+from swap.robots import CameraMount
+from swap.sensors.cfg import OpticsCfg
 from swap.sensors.depth_kernels import (
     ROWS,
     LegFrame,
@@ -27,48 +28,6 @@ from swap.sensors.depth_kernels import (
 from swap.sensors.rays import BoxFrame
 
 
-@dataclass(frozen=True)
-class CameraCfg:
-    """A depth camera on the midplane of the robot."""
-
-    pos_b: tuple[float, float, float] = (0.42, 0.0, 0.06)
-    """Position in the base frame, m."""
-    pitch_rad: float = 0.25
-    """Positive looks down."""
-    rows: int = 64
-    cols: int = 64
-    fov_deg: float = 87.0
-    """Horizontal, edge to edge; pixels are square."""
-    near_m: float = 0.15
-    far_m: float = 5.0
-
-    def __post_init__(self) -> None:
-        if self.pos_b[1] != 0.0:
-            raise UserError(
-                f"the camera is {self.pos_b[1]} m off the midplane, its images cannot mirror; "
-                "use pos_b=(x, 0, z)"
-            )
-        if not 1.0 <= self.fov_deg <= 170.0:
-            raise UserError(f"fov_deg={self.fov_deg} is outside 1..170; give degrees, e.g. 87")
-        if not abs(self.pitch_rad) < math.pi / 2:
-            raise UserError(f"pitch_rad={self.pitch_rad} looks backwards; use less than pi / 2")
-        if not 0.0 < self.near_m < self.far_m < math.inf:
-            raise UserError(
-                f"near_m={self.near_m} and far_m={self.far_m} leave no range; use 0 < near < far"
-            )
-        if self.rows < 1 or self.cols < 1:
-            raise UserError(f"an image of {self.rows}x{self.cols} has no pixels; use 1 or more")
-
-    @property
-    def pixel(self) -> float:
-        """Width of a pixel on the plane one metre ahead, m."""
-        return 2.0 * math.tan(math.radians(self.fov_deg) / 2.0) / self.cols
-
-    def metres(self, image: Tensor) -> Tensor:
-        """[0, 1] -> z-depth in metres."""
-        return self.near_m + image * (self.far_m - self.near_m)
-
-
 class DepthRenderer:
     """Renders `n` worlds into `image` [N, rows, cols], always the same storage.
 
@@ -77,15 +36,16 @@ class DepthRenderer:
 
     def __init__(
         self,
-        cfg: CameraCfg,
+        optics: OpticsCfg,
+        mount: CameraMount,
         n: int,
         slots: int = SLOTS,
         device: str | torch.device = "cpu",
         radius_m: Sequence[float] = (),
     ) -> None:
-        self.cfg, self.n, self.slots = cfg, n, slots
+        self.optics, self.n, self.slots = optics, n, slots
         self.device = torch.device(device)
-        self.image = torch.ones(n, cfg.rows, cfg.cols, device=self.device)
+        self.image = torch.ones(n, optics.rows, optics.cols, device=self.device)
         self._views = WarpViews(self.device)
         self._everywhere = torch.ones(n, dtype=torch.bool, device=self.device)
         self._centred = torch.zeros(n, 3, device=self.device)
@@ -94,7 +54,7 @@ class DepthRenderer:
         place = str(self.device)
         self._frames = wp.zeros((n, slots), dtype=BoxFrame, device=place)
         self._legs = wp.zeros((n, max(self.n_legs, 1)), dtype=LegFrame, device=place)
-        self._mount = _mount(cfg)
+        self._mount = _mounted(mount, optics)
 
     def __call__(
         self,
@@ -135,10 +95,10 @@ class DepthRenderer:
             ends = [view("legs[0]", legs[0], shape, wp.vec3)]
             ends += [view("legs[1]", legs[1], shape, wp.vec3)]
             launch(place_legs, shape[:2], [*viewer, *ends, radius, self._legs], self.device)
-        bands = -(-self.cfg.rows // ROWS)
+        bands = -(-self.optics.rows // ROWS)
         image = view("image", self.image, self.image.shape)
         scene = [world[-1], self._frames, self.n_legs, self._legs, radius]
-        launch(trace, (n, bands, self.cfg.cols), [*viewer[:2], *scene, image], self.device)
+        launch(trace, (n, bands, self.optics.cols), [*viewer[:2], *scene, image], self.device)
         return self.image
 
 
@@ -152,26 +112,15 @@ def box_views(view: WarpViews, boxes: Boxes, n: int, slots: int) -> list[wp.arra
     ]
 
 
-def to_uint8(image: Tensor, out: Tensor | None = None) -> Tensor:
-    """[0, 1] -> 0..255, rounded: what replay stores. Far and unseen are exactly 255."""
-    scaled = image.clamp(0.0, 1.0).mul_(255.0).round_()
-    return scaled.to(torch.uint8) if out is None else out.copy_(scaled)
-
-
-def from_uint8(image: Tensor) -> Tensor:
-    """0..255 -> [0, 1]."""
-    return image.to(torch.float32).div_(255.0)
-
-
 def _or(tensor: Tensor | None, default: Tensor) -> Tensor:
     return default if tensor is None else tensor
 
 
-def _mount(cfg: CameraCfg) -> Mount:
-    c, s = math.cos(cfg.pitch_rad), math.sin(cfg.pitch_rad)
-    mount = Mount()
-    mount.pos = wp.vec3(*cfg.pos_b)
-    mount.rot = wp.mat33(c, 0.0, s, 0.0, 1.0, 0.0, -s, 0.0, c)
-    mount.near, mount.far, mount.pixel = cfg.near_m, cfg.far_m, cfg.pixel
-    mount.rows, mount.cols = cfg.rows, cfg.cols
-    return mount
+def _mounted(mount: CameraMount, optics: OpticsCfg) -> Mount:
+    c, s = math.cos(mount.pitch), math.sin(mount.pitch)
+    out = Mount()
+    out.pos = wp.vec3(*mount.pos)
+    out.rot = wp.mat33(c, 0.0, s, 0.0, 1.0, 0.0, -s, 0.0, c)
+    out.near, out.far, out.pixel = optics.near_m, optics.far_m, optics.pixel
+    out.rows, out.cols = optics.rows, optics.cols
+    return out

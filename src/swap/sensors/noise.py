@@ -7,43 +7,13 @@ nothing depends on batch, launch order or handedness: a world with `mirrored` se
 numbers from right to left, and its noisy image is exactly the flipped one.
 """
 
-import math
-from dataclasses import dataclass
-
 import torch
 import warp as wp
 from torch import Tensor
 
 from swap.device.warp_launch import WarpViews, launch
-from swap.errors import UserError
-from swap.sensors.depth import CameraCfg
+from swap.sensors.cfg import DepthNoiseCfg, OpticsCfg
 from swap.sensors.noise_kernels import BLOBS, draw_frame, spoil
-
-
-@dataclass(frozen=True)
-class DepthNoiseCfg:
-    """Faults of the camera's images."""
-
-    sigma_m: float = 0.01
-    """Standard deviation of the depth at zero range, m."""
-    sigma_per_m: float = 0.004
-    """Grows with the square of the depth: sigma_m + sigma_per_m * z^2 (stereo triangulation)."""
-    edge_holes: float = 0.3
-    """Chance that a pixel on an edge has no return."""
-    edge_jump_per_m: float = 0.06
-    """Bend of the inverse depth, 1/m a pixel, that makes an edge."""
-    blob_holes: float = 0.05
-    """Each frame loses a share of its pixels drawn from 0 to this, in a few discs."""
-    dropped: float = 0.01
-    """Chance that a frame is lost and the previous one repeated."""
-
-    def __post_init__(self) -> None:
-        for name in ("edge_holes", "blob_holes", "dropped"):
-            if not 0.0 <= getattr(self, name) <= 1.0:
-                raise UserError(f"{name}={getattr(self, name)} is a chance; use 0 to 1")
-        for name in ("sigma_m", "sigma_per_m", "edge_jump_per_m"):
-            if not 0.0 <= getattr(self, name) < math.inf:
-                raise UserError(f"{name}={getattr(self, name)} must be 0 or more")
 
 
 class NoiseSeeds:
@@ -68,8 +38,8 @@ class NoiseSeeds:
 class DepthNoise:
     """Spoils images of `n` worlds in place; holds what a frame shares and the draws."""
 
-    def __init__(self, cfg: DepthNoiseCfg, camera: CameraCfg, draws: NoiseSeeds) -> None:
-        self.cfg, self.camera, self.draws = cfg, camera, draws
+    def __init__(self, cfg: DepthNoiseCfg, optics: OpticsCfg, draws: NoiseSeeds) -> None:
+        self.cfg, self.optics, self.draws = cfg, optics, draws
         self.n, self.device = len(draws.key), draws.key.device
         self.lost = torch.zeros(self.n, dtype=torch.bool, device=self.device)
         """[N]: worlds whose latest frame was lost."""
@@ -82,19 +52,19 @@ class DepthNoise:
 
         Worlds that are `fresh` never lose the frame, so they never see an older one.
         """
-        n, view, cfg, cam = self.n, self._views, self.cfg, self.camera
+        n, view, cfg, optics = self.n, self._views, self.cfg, self.optics
         masked, first = view("mask", mask, (n,), wp.bool), view("fresh", fresh, (n,), wp.bool)
-        chances = [cfg.dropped, cfg.blob_holes, cam.rows, cam.cols]
+        chances = [cfg.dropped, cfg.blob_holes, optics.rows, optics.cols]
         inputs = [*self.draws.views, masked, first, *chances, *self._shared()]
         launch(draw_frame, (n,), inputs, self.device)
         self.spoil(clean, noisy, mask)
 
     def spoil(self, clean: Tensor, noisy: Tensor, mask: Tensor) -> None:
         """The same with what the latest frames drew; `noisy` stays where they were lost."""
-        n, view, cfg, cam = self.n, self._views, self.cfg, self.camera
-        shape = (n, cam.rows, cam.cols)
+        n, view, cfg, optics = self.n, self._views, self.cfg, self.optics
+        shape = (n, optics.rows, optics.cols)
         masked = view("mask", mask, (n,), wp.bool)
-        sizes = [cam.near_m, cam.far_m, cfg.sigma_m, cfg.sigma_per_m]
+        sizes = [optics.near_m, optics.far_m, cfg.sigma_m, cfg.sigma_per_m]
         edges = [cfg.edge_holes, cfg.edge_jump_per_m]
         images = [view("clean", clean, shape), view("noisy", noisy, shape)]
         mirrored = view("mirrored", self.draws.mirrored, (n,), wp.bool)

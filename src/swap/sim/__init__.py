@@ -10,6 +10,7 @@ from swap.sim.engine import (
     FaultReport,
     Start,
     State,
+    engine_device,
     make_engine,
     standing,
 )
@@ -32,6 +33,7 @@ __all__ = [
     "State",
     "draw",
     "draw_push",
+    "engine_device",
     "make_engine",
     "mirror",
     "motor_torque",

@@ -176,6 +176,16 @@ def make_engine(
     raise unknown("engine", name, ENGINES)
 
 
+def engine_device(name: str, device: str) -> torch.device:
+    """Where the tensors of this engine are, or a line that says why they cannot be there."""
+    if name == "cpu" and device != "cpu":
+        raise UserError(f"engine cpu runs on device cpu, not {device}; use engine gpu")
+    if device.startswith("cuda") and not torch.cuda.is_available():
+        raise UserError(f"no GPU for device '{device}'; use engine cpu, or device 'cpu'")
+    # A tensor on it knows its index where the name, "cuda", leaves it open.
+    return torch.empty(0, device=device).device
+
+
 def standing(robot: Robot, ground_z: Tensor) -> Start:
     """Default pose, soles on the ground at height `ground_z` [N], at x = y = 0, at rest."""
     n, device = len(ground_z), ground_z.device

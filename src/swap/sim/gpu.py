@@ -29,6 +29,7 @@ from swap.sim.engine import (
     check_mask,
     check_setup,
     check_tensor,
+    engine_device,
     restore_engine,
     standing,
 )
@@ -80,10 +81,7 @@ class GpuEngine:
         """`nconmax`: contacts and candidates a world, in a pool all share; `njmax`: constraint rows
         of one world. `capture=False` launches kernel by kernel, for debugging."""
         check_setup(bank, n)
-        if device.startswith("cuda") and not torch.cuda.is_available():
-            raise UserError(f"no GPU for device '{device}'; use engine cpu, or device 'cpu'")
-        # A tensor on it knows its index where the name, "cuda", leaves it open.
-        self.robot, self.n, self.device = robot, n, torch.empty(0, device=device).device
+        self.robot, self.n, self.device = robot, n, engine_device("gpu", device)
         self._recorder, self._deriver = WarpGraph(self.device), WarpGraph(self.device)
         with self._recorder.scope():
             self._build(bank, slots, nconmax, njmax)

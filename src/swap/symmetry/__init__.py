@@ -1,14 +1,14 @@
 """The mirror: representations, named fields, and the even/odd basis. Read in this order:
 
-rep -> parity -> layout -> body -> spaces -> audit
+rep -> parity -> layout -> body -> grid -> spaces
 """
 
-from swap.symmetry.audit import equivariance_error
 from swap.symmetry.body import PITCH, ROLL, ROTATION, VECTOR, YAW, Body, JointAxis, quadruped
+from swap.symmetry.grid import Grid
 from swap.symmetry.layout import Field, Layout
 from swap.symmetry.parity import SQRT_HALF, Gather, Parity
 from swap.symmetry.rep import Rep, flip, regular, signs, trivial
-from swap.symmetry.spaces import Grid, Grids, Spaces, quantities
+from swap.symmetry.spaces import Grids, Spaces, quantities
 
 __all__ = [
     "PITCH",
@@ -27,7 +27,6 @@ __all__ = [
     "Parity",
     "Rep",
     "Spaces",
-    "equivariance_error",
     "flip",
     "quadruped",
     "quantities",

@@ -10,20 +10,9 @@ from functools import cached_property
 
 from swap.errors import unknown
 from swap.symmetry.body import ROTATION, VECTOR, Body, quadruped
+from swap.symmetry.grid import Grid
 from swap.symmetry.layout import Field, Layout
-from swap.symmetry.rep import Rep, flip, signs, trivial
-
-
-@dataclass(frozen=True)
-class Grid:
-    """A grid of heights or pixels: rows run ahead (or down), columns from left to right."""
-
-    rows: int
-    cols: int
-
-    @property
-    def rep(self) -> Rep:
-        return trivial(self.rows) @ flip(self.cols)
+from swap.symmetry.rep import signs, trivial
 
 
 @dataclass(frozen=True)
@@ -82,6 +71,19 @@ class Spaces:
             if name not in self.fields:
                 raise unknown("field", name, self.fields)
         return Layout(tuple(self.fields[name] for name in names))
+
+    @cached_property
+    def groups(self) -> dict[str, Layout]:
+        """What an environment observes, by the name under which networks read it."""
+        return {
+            "proprioception": self.proprioception,
+            "history": self.actor_history,
+            "command": self.command,
+            "privileged": self.privileged,
+            "terrain_heights": self.layout("terrain_heights"),
+            "body_heights": self.layout("body_heights"),
+            "foot_heights": self.layout("foot_heights"),
+        }
 
     @cached_property
     def action(self) -> Layout:

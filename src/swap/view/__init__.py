@@ -1,10 +1,10 @@
 """Pictures and films of the robot, cast ray by ray: no display, no OpenGL. Read in this order:
 
 scene -> camera -> trace_kernels -> render_kernels -> render -> overlay -> panels -> video -> film
--> demo -> play; course_picture -> gallery
+-> play; framing -> gallery
 """
 
-from swap.view.camera import ChaseCamera, ChaseCameraCfg, FilmCamera, Side, View
+from swap.view.camera import ChaseCamera, ChaseCameraCfg, FilmCamera, View
 from swap.view.film import Film
 from swap.view.overlay import annotate
 from swap.view.render import PictureCfg, Renderer
@@ -19,7 +19,6 @@ __all__ = [
     "PictureCfg",
     "Renderer",
     "Scene",
-    "Side",
     "Video",
     "View",
     "annotate",

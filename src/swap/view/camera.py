@@ -1,4 +1,4 @@
-"""Scenes in, views out: a camera that follows the robot and one that stands beside the course."""
+"""Scenes in, views out: a camera that follows the robot."""
 
 import math
 from dataclasses import dataclass
@@ -37,6 +37,11 @@ class View:
         left = np.cross([0.0, 0.0, 1.0], ahead)
         left /= np.linalg.norm(left)
         return np.column_stack([ahead, left, np.cross(ahead, left)])
+
+    def mirror(self) -> "View":
+        """From the other side of the plane y = 0."""
+        flip = np.array([1.0, -1.0, 1.0])
+        return View(self.eye * flip, self.target * flip, self.fov_deg)
 
 
 class FilmCamera(Protocol):
@@ -123,26 +128,3 @@ class ChaseCamera:
         hits = cast(scene.pos, scene.quat, scene.half, origin, ray)
         free = np.flatnonzero(hits.distance + CLEAR_M > far)
         return float(steps[free[0]] if len(free) else steps[0])
-
-
-class Side:
-    """Stands still to the right of the course and sees the stretch from `low_x` to `high_x`."""
-
-    def __init__(
-        self,
-        low_x: float,
-        high_x: float,
-        z: float = 0.5,
-        fov_deg: float = 30.0,
-        elevation_deg: float = 8.0,
-    ) -> None:
-        if not high_x > low_x:
-            raise UserError(f"from x={low_x} to x={high_x} there is nothing to see; swap them")
-        target = np.array([(low_x + high_x) / 2, 0.0, z])
-        distance = (high_x - low_x) / 2 / math.tan(math.radians(fov_deg / 2))
-        up = math.radians(elevation_deg)
-        back = np.array([0.0, -math.cos(up), math.sin(up)])
-        self._view = View(target + distance * back, target, fov_deg)
-
-    def __call__(self, scene: Scene, dt_s: float) -> View:
-        return self._view

@@ -13,10 +13,10 @@ from swap.env import EndReason, Trials
 from swap.errors import UserError
 from swap.evaluate.imagination import Imagination
 from swap.runs.trained_robot import TrainedRobot, engine_for
+from swap.sensors import DepthCameraCfg
 from swap.sim import CONTROL_DT
 from swap.view.camera import ChaseCamera, ChaseCameraCfg
 from swap.view.film import Film
-from swap.view.gallery import sized
 from swap.view.panels import Panel, row
 from swap.view.render import PictureCfg
 from swap.view.video import save_picture, stacked, strip
@@ -52,8 +52,11 @@ def play(
         )
     if fps not in FPS:
         raise UserError(f"--fps {fps:g}; use one of {', '.join(f'{f:g}' for f in FPS)}")
+    cfg = robot.cfg.env
     cfg = replace(
-        robot.cfg.env, camera=True, random=replace(robot.cfg.env.random, push_every_s=0.0)
+        cfg,
+        camera=cfg.camera or DepthCameraCfg(),
+        random=replace(cfg.random, push_every_s=0.0),
     )
     ends, strips = [], []
     with Film(cfg.load_robot(), path, fps=fps, look=look) as film:
@@ -112,7 +115,7 @@ def film_attempt(
 
 def titled(course: Course) -> str:
     """`box 0.80 m`."""
-    return f"{course.family.replace('_', ' ')} {sized(FAMILIES[course.family].size, course.size)}"
+    return f"{course.family.replace('_', ' ')} {FAMILIES[course.family].size.label(course.size)}"
 
 
 def mind(imagination: Imagination, obs: Mapping[str, Tensor], width: int) -> np.ndarray:

@@ -18,9 +18,6 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from swap.errors import UserError
-from swap.validate import check_numbers
-
 STEPS = 255
 
 
@@ -28,19 +25,10 @@ STEPS = 255
 class DepthCodec:
     """The camera's range, and how much finer near depths are coded than far ones."""
 
-    near_m: float = 0.15
-    far_m: float = 5.0
-    bend: float = 0.25
+    near_m: float
+    far_m: float
+    bend: float
     """a: small is finer near, large is linear."""
-
-    def __post_init__(self) -> None:
-        check_numbers(self, "depth.")
-        if not 0 <= self.near_m < self.far_m:
-            raise UserError(
-                f"near_m={self.near_m} and far_m={self.far_m} leave no range; use 0 <= near < far"
-            )
-        if not self.bend > 0:
-            raise UserError(f"bend={self.bend} must be above 0; 0.25 suits a depth camera")
 
     # --- to the networks' range -----------------------------------------------------------------
     def from_metres(self, z: Tensor) -> Tensor:

@@ -10,6 +10,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
+from swap.env_spec import EnvSpec
 from swap.errors import UserError
 from swap.nn import Categoricals
 from swap.nn.views import halves
@@ -27,10 +28,6 @@ from swap.world_model.rssm import Latent, Rssm
 class WorldModelCfg:
     """Sizes and weights. Widths count both views: an equivariant model has half the parameters."""
 
-    image: tuple[int, int] = (64, 64)
-    """Rows and columns of the depth image."""
-    k: int = 5
-    """Control steps, and so actions, a tick."""
     deter: int = 512
     """Width of h."""
     variables: int = 32
@@ -49,10 +46,9 @@ class WorldModelCfg:
     """Width of the proprioception encoder."""
     decoder_hidden: int = 256
     """Width of what the decoders read of the latent."""
-    action_clip: float = 6.0
-    """Actions beyond this are taken as this: no more reaches the motors."""
+    depth_bend: float = 0.25
+    """How depth is coded: small is finer near than far, large is linear."""
     loss: LossCfg = field(default_factory=LossCfg)
-    depth: DepthCodec = field(default_factory=DepthCodec)
     equivariant: bool = True
     """Mirrored observations give mirrored latents; False is the plain twin."""
 
@@ -60,16 +56,13 @@ class WorldModelCfg:
         check_numbers(
             self,
             "model.net.",
-            at_least_1=("image", "variables", "classes", "channels"),
+            at_least_1=("variables", "classes", "channels"),
+            positive=("depth_bend",),
             fractions=("unimix",),
             filled=("channels",),
         )
         for name in ("deter", "hidden", "prop_hidden", "decoder_hidden"):
             halves(getattr(self, name), name)
-        if self.k < 1:
-            raise UserError(f"k={self.k} gives no action a tick; use 1 or more, e.g. 5")
-        if not self.action_clip > 0:
-            raise UserError(f"action_clip={self.action_clip} must be above 0; use e.g. 6")
 
 
 class Observed(NamedTuple):
@@ -82,29 +75,35 @@ class Observed(NamedTuple):
 class WorldModel(nn.Module):
     """The symmetric equivariant world model of section III-B."""
 
-    def __init__(
-        self, cfg: WorldModelCfg, prop: Layout, action: Layout, body: Layout, foot: Layout
-    ) -> None:
+    def __init__(self, cfg: WorldModelCfg, spec: EnvSpec) -> None:
         super().__init__()
-        self.cfg, self.prop, self.action = cfg, prop, action
-        self.body, self.foot = body, foot
+        if spec.camera is None:
+            raise UserError("a world model sees by a camera; give the environment one: env.camera")
+        self.cfg, self.action, self.action_clip = cfg, spec.action, spec.action_clip
+        self.prop = prop = spec.groups["proprioception"]
+        self.body, self.foot = spec.groups["body_heights"], spec.groups["foot_heights"]
+        self.image = image = spec.camera.rows, spec.camera.cols
+        self.codec = DepthCodec(spec.camera.near_m, spec.camera.far_m, cfg.depth_bend)
+        """Between the camera's images and what the networks read."""
+        self.k = spec.camera.every
+        """Control steps, and so actions, a tick."""
         self.figures = FIGURES
         """Names of what `loss` tells."""
         eq = cfg.equivariant
-        targets = (prop, body, foot)
+        targets = (prop, self.body, self.foot)
         self.categoricals = Categoricals(cfg.variables, cfg.classes, cfg.unimix, equivariant=eq)
-        self.encoder = Encoder(cfg.image, cfg.channels, prop.rep, cfg.prop_hidden, equivariant=eq)
+        self.encoder = Encoder(image, cfg.channels, prop.rep, cfg.prop_hidden, equivariant=eq)
         self.rssm = Rssm(
             deter=cfg.deter,
             hidden=cfg.hidden,
             latent=self.categoricals,
-            actions=action.rep * cfg.k,
+            actions=self.action.rep * self.k,
             embedding=self.encoder.rep,
             update_bias=cfg.update_bias,
             equivariant=eq,
         )
         self.decoder = Decoder(
-            size=cfg.image,
+            size=image,
             channels=tuple(reversed(cfg.channels)),
             latent=cfg.deter + self.categoricals.dim,
             hidden=cfg.decoder_hidden,
@@ -134,7 +133,7 @@ class WorldModel(nn.Module):
 
     # --- one tick; without noise the likeliest z ------------------------------------------------
     def embed(self, depth: Tensor, prop: Tensor) -> Tensor:
-        """[..., rows, cols] in the networks' range (`cfg.depth`) and [..., 33] -> [..., E]."""
+        """[..., rows, cols] in the networks' range (`codec`) and [..., 33] -> [..., E]."""
         return self.encoder(depth, prop)
 
     def tick(
@@ -185,7 +184,7 @@ class WorldModel(nn.Module):
         batch = batch.cleaned()
         followed = self._observe(batch, noise)
         target = Reconstruction(
-            depth=self.cfg.depth.from_bytes(batch.depth_clean),
+            depth=self.codec.from_bytes(batch.depth_clean),
             prop=batch.prop.clamp(-PROP_CLIP, PROP_CLIP),
             body=batch.body,
             foot=batch.foot,
@@ -195,7 +194,7 @@ class WorldModel(nn.Module):
         return self.criterion(guess, target, followed.posterior, prior, batch.valid)
 
     def _observe(self, batch: Sequences, noise: Tensor | None) -> Observed:
-        embedding = self.encoder(self.cfg.depth.from_bytes(batch.depth_noisy), batch.prop)
+        embedding = self.encoder(self.codec.from_bytes(batch.depth_noisy), batch.prop)
         actions = torch.where(batch.first[..., None, None], 0.0, batch.actions)
         T = actions.shape[1]
         columns = zip(
@@ -215,7 +214,7 @@ class WorldModel(nn.Module):
         return Observed(Latent(h, z), posterior)
 
     def _heard(self, actions: Tensor) -> Tensor:
-        limit = self.cfg.action_clip
+        limit = self.action_clip
         return self.rssm.heard(actions.flatten(-2).clamp(-limit, limit))
 
     # --- sizes ----------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ import torch
 
 from swap.courses import difficulty_of, make
 from swap.robots import load
-from swap.sensors import CameraCfg, DepthRenderer
+from swap.sensors import DepthRenderer, OpticsCfg
 from swap.sim import make_engine, standing
 from swap.view.film import Film
 from swap.view.render import PictureCfg
@@ -31,8 +31,7 @@ def drop(path: str | Path, steps: int = 50, look: PictureCfg | None = None) -> l
     target = torch.tensor([*FORE, *FORE, *HIND, *HIND])[None]
     start.joint_pos[:] = target
     engine.reset(everyone, start)
-    eye = CameraCfg(pos_b=robot.camera.pos, pitch_rad=robot.camera.pitch)
-    sees = DepthRenderer(eye, n=1)
+    sees = DepthRenderer(OpticsCfg(), robot.camera, n=1)
     frames = []
     with Film(robot, path, look=look) as film:
         for _ in range(steps):

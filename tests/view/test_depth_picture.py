@@ -1,21 +1,11 @@
-"""Timings come with what was timed; pictures are bright where the scene is near."""
+"""Pictures of depth are bright where the scene is near."""
 
 import numpy as np
 import pytest
 import torch
 
 from swap.errors import UserError
-from swap.sensors import time_sensors
 from swap.view.depth_picture import to_picture
-
-
-def test_timings_name_what_was_timed(scenes):
-    result = time_sensors(4, slots=8, device=scenes.device, repeats=2)
-    assert (result["worlds"], result["boxes"], result["device"]) == (4, 6, scenes.device)
-    for name in ("depth_ms", "capture_ms", "track_ms", "heights_ms"):
-        assert 0 < result[name] < 10_000
-    with pytest.raises(UserError, match="no more boxes than slots"):
-        time_sensors(4, slots=8, used=9)
 
 
 def test_near_is_bright_and_every_step_darker():

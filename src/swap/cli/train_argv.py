@@ -1,0 +1,75 @@
+"""The words after `swap train` in, the same without shorthands out: options are parsed once it is
+known which preset they are for."""
+
+from pathlib import Path
+
+from swap.errors import UserError
+from swap.presets import ParkourCfg, TrainCfg
+from swap.runs.migrations import option_today
+from swap.runs.resume import newest_run
+
+HOME = Path("out/train")
+"""Where runs go that are given no folder, and where a bare --resume looks."""
+
+
+def spelled_out(options: list[str]) -> list[str]:
+    """What was meant, in full; a line for an option that has another name today."""
+    check_renamed(options)
+    return name_resumed(suited(options))
+
+
+def given(options: list[str], flag: str) -> str | None:
+    """The value of a flag before the options are parsed."""
+    for i, word in enumerate(options):
+        if word == flag:
+            return options[i + 1] if i + 1 < len(options) else None
+        if word.startswith(f"{flag}="):
+            return word.partition("=")[2]
+    return None
+
+
+def check_renamed(options: list[str]) -> None:
+    for word in options:
+        option = word.partition("=")[0]
+        if option.startswith("--") and (today := option_today(option)) != option:
+            raise UserError(f"{option} is now {today}")
+
+
+def check_camera(options: list[str], preset: str | None, cfg: TrainCfg) -> None:
+    """One line for an option of a camera that is not there."""
+    if not isinstance(cfg, ParkourCfg) or cfg.env.camera is not None:
+        return
+    for word in options:
+        if word.startswith("--env.camera."):
+            option = word.partition("=")[0]
+            raise UserError(
+                f"{option}: preset '{preset}' has no camera, for nothing in it reads images; use "
+                "one with a world model, e.g. --preset swap"
+            )
+
+
+def suited(options: list[str]) -> list[str]:
+    """`--preset auto` is the preset that suits this machine."""
+    if given(options, "--preset") != "auto":
+        return options
+    import torch
+
+    name = "swap" if torch.cuda.is_available() else "tiny"
+    out = list(options)
+    for i, word in enumerate(options):  # a device may be auto, too
+        if word == "--preset=auto":
+            out[i] = f"--preset={name}"
+        elif word == "auto" and i and options[i - 1] == "--preset":
+            out[i] = name
+    return out
+
+
+def name_resumed(options: list[str]) -> list[str]:
+    """A bare `--resume` gets the folder it means: that of --out, or of the newest run."""
+    if "--resume" not in options:
+        return options
+    at = options.index("--resume") + 1
+    if at < len(options) and not options[at].startswith("-"):
+        return options
+    folder = given(options, "--out") or str(newest_run(HOME))
+    return [*options[:at], folder, *options[at:]]

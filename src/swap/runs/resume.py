@@ -1,0 +1,78 @@
+"""The checkpoint of a run in; with which config, and until when, the run goes on, out."""
+
+import dataclasses
+from pathlib import Path
+from typing import Any, TypeVar
+
+from swap.errors import UserError, printable
+from swap.presets import TrainCfg, get_preset
+from swap.runs.checkpoint import FOLDER, LATEST, Checkpoint
+from swap.runs.checkpoint_saver import RUN
+from swap.runs.config import changes, from_json, to_json
+from swap.runs.safe_read import is_nonnegative
+
+N = TypeVar("N", int, float)
+
+UNTOLD = ("run.minutes ", "run.iterations ", "run.steps ", "env.robot_data")
+"""Changes without a line here: goals are added up, and a robot has lines of its own."""
+
+
+def newest_run(home: Path) -> Path:
+    """The folder of the run in `home` that was saved last."""
+    runs = sorted(home.glob(f"*/{FOLDER}/{LATEST}"), key=lambda file: file.stat().st_mtime)
+    if not runs:
+        raise UserError(f"no run in {home} to resume; name its folder: --resume FOLDER")
+    return runs[-1].parent.parent
+
+
+def stored_config(checkpoint: Checkpoint, preset: str | None) -> tuple[str, TrainCfg]:
+    """The preset's name and the config that a checkpoint was made with; `preset`: the name that was
+    asked for, if any."""
+    name = checkpoint.config.get("preset")
+    if name is None or "cfg" not in checkpoint.config:
+        raise UserError(f"'{checkpoint.path}' was not made by swap train; it cannot be resumed")
+    if preset not in (None, name):
+        raise UserError(f"that run is of preset '{name}', not '{preset}'; leave --preset away")
+    spent = checkpoint.numbers.get(RUN)
+    if not isinstance(name, str) or not isinstance(spent, dict) or not _is_known(spent):
+        raise UserError(f"'{checkpoint.path}' does not say what was trained, and for how long")
+    return name, from_json(type(get_preset(name)), checkpoint.config["cfg"])
+
+
+def without_goals(cfg: TrainCfg) -> TrainCfg:
+    """The same, for ever."""
+    run = dataclasses.replace(cfg.run, minutes=None, iterations=None, steps=None)
+    return dataclasses.replace(cfg, run=run)
+
+
+def with_goals(cfg: TrainCfg, stored: TrainCfg, checkpoint: Checkpoint) -> TrainCfg:
+    """Goals are totals over all sittings of a run: what `cfg` asks for comes on top of what is
+    spent; if it asks for nothing, the goals the run had stand."""
+    goal, had, spent = cfg.run, stored.run, checkpoint.numbers[RUN]
+    if goal.minutes is None and goal.iterations is None and goal.steps is None:
+        goal = dataclasses.replace(
+            goal, minutes=had.minutes, iterations=had.iterations, steps=had.steps
+        )
+    else:
+        goal = dataclasses.replace(
+            goal,
+            minutes=_more(goal.minutes, spent["elapsed_s"] / 60.0),
+            iterations=_more(goal.iterations, checkpoint.iteration),
+            steps=_more(goal.steps, spent.get("steps", 0.0)),
+        )
+    return dataclasses.replace(cfg, run=goal)
+
+
+def changed(old: TrainCfg, new: TrainCfg) -> list[str]:
+    """What a user is told of the difference, line by line."""
+    lines = changes(to_json(old), to_json(new))
+    return [f"changed: {printable(line)}" for line in lines if not line.startswith(UNTOLD)]
+
+
+def _is_known(spent: dict[str, Any]) -> bool:
+    """How long a run took so far; those of before did not count their steps."""
+    return is_nonnegative(spent.get("elapsed_s")) and is_nonnegative(spent.get("steps", 0))
+
+
+def _more(given: N | None, spent: N) -> N | None:
+    return None if given is None else spent + given

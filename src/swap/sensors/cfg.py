@@ -1,0 +1,99 @@
+"""What the sensors can be told: frozen dataclasses of plain values, checked when made.
+
+Where the camera sits is a fact of the robot (`robot.camera`), how often control happens one of the
+simulator (`CONTROL_DT`): neither is stated here.
+"""
+
+import math
+from dataclasses import dataclass, field
+
+from torch import Tensor
+
+from swap.errors import UserError
+from swap.validate import check_numbers
+
+
+@dataclass(frozen=True)
+class OpticsCfg:
+    """What a depth camera sees: so many pixels, so wide, from near to far."""
+
+    rows: int = 64
+    """Pixels from top to bottom."""
+    cols: int = 64
+    """Pixels from left to right."""
+    fov_deg: float = 87.0
+    """Horizontal, edge to edge; pixels are square."""
+    near_m: float = 0.15
+    """What is nearer reads as this."""
+    far_m: float = 5.0
+    """What is farther, or nothing, reads as this."""
+
+    def __post_init__(self) -> None:
+        check_numbers(self, "camera.optics.", at_least_1=("rows", "cols"))
+        if not 1.0 <= self.fov_deg <= 170.0:
+            raise UserError(f"fov_deg={self.fov_deg} is outside 1..170; give degrees, e.g. 87")
+        if not 0.0 < self.near_m < self.far_m:
+            raise UserError(
+                f"near_m={self.near_m} and far_m={self.far_m} leave no range; use 0 < near < far"
+            )
+
+    @property
+    def pixel(self) -> float:
+        """Width of a pixel on the plane one metre ahead, m."""
+        return 2.0 * math.tan(math.radians(self.fov_deg) / 2.0) / self.cols
+
+    def metres(self, image: Tensor) -> Tensor:
+        """[0, 1] -> z-depth in metres."""
+        return self.near_m + image * (self.far_m - self.near_m)
+
+
+@dataclass(frozen=True)
+class DepthNoiseCfg:
+    """Faults of the camera's images."""
+
+    sigma_m: float = 0.01
+    """Standard deviation of the depth at zero range, m."""
+    sigma_per_m: float = 0.004
+    """Grows with the square of the depth: sigma_m + sigma_per_m * z^2 (stereo triangulation)."""
+    edge_holes: float = 0.3
+    """Chance that a pixel on an edge has no return."""
+    edge_jump_per_m: float = 0.06
+    """Bend of the inverse depth, 1/m a pixel, that makes an edge."""
+    blob_holes: float = 0.05
+    """Each frame loses a share of its pixels drawn from 0 to this, in a few discs."""
+    dropped: float = 0.01
+    """Chance that a frame is lost and the previous one repeated."""
+
+    def __post_init__(self) -> None:
+        check_numbers(
+            self,
+            "camera.noise.",
+            not_negative=("sigma_m", "sigma_per_m", "edge_jump_per_m"),
+            fractions=("edge_holes", "blob_holes", "dropped"),
+        )
+
+
+@dataclass(frozen=True)
+class DepthCameraCfg:
+    """A depth camera with its faults."""
+
+    every: int = 5
+    """Control steps between two images, and so from one tick of the world model to the next."""
+    latency_s: tuple[float, float] = (0.06, 0.14)
+    """Age of the picture when it is read, drawn uniformly for each world at its reset."""
+    jitter_m: float = 0.01
+    """The camera sits up to this far off its place, along each axis."""
+    jitter_rad: float = math.radians(2.0)
+    """And is turned by up to this about each axis."""
+    optics: OpticsCfg = field(default_factory=OpticsCfg)
+    noise: DepthNoiseCfg = field(default_factory=DepthNoiseCfg)
+
+    def __post_init__(self) -> None:
+        check_numbers(self, "camera.", at_least_1=("every",))
+        if not 0.0 <= self.latency_s[0] <= self.latency_s[1] <= 1.0:
+            raise UserError(f"latency_s={self.latency_s} is no range; use 0 <= low <= high <= 1 s")
+        if not (0.0 <= self.jitter_m <= 0.1 and 0.0 <= self.jitter_rad <= 0.2):
+            raise UserError(
+                f"jitter_m={self.jitter_m}, jitter_rad={self.jitter_rad}: "
+                "small offsets only, use 0 to 0.1 m and 0 to 0.2 rad"
+            )
