@@ -163,7 +163,7 @@ def test_images_and_ticks_cannot_be_stated_apart():
         env = replace(tiny_swap.CFG.env, camera=DepthCameraCfg(every=every))
         trainer = replace(tiny_swap.CFG, env=env, engine="cpu").build("cpu")
         tracker = trainer.collector.latent_tracker
-        assert tracker.latent_state.k == trainer.env.camera.cfg.every == every
+        assert tracker.clock.k == trainer.env.camera.cfg.every == every
 
 
 # --- written before ------------------------------------------------------------------------------
