@@ -147,11 +147,9 @@ def test_trials_are_recorded_too():
     for action in actions(40, n=24):
         equal(recorded.step(action), called.step(action))
     assert recorded.finished
-    ours, theirs = (dict(vars(env.outcome())) for env in (recorded, called))
-    ours |= vars(ours.pop("drawn"))
-    theirs |= vars(theirs.pop("drawn"))
-    for name, x in ours.items():
-        assert torch.equal(x, theirs[name]), name
+    first, second = ({**vars(o), **vars(o.drawn)} for o in (recorded.outcome(), called.outcome()))
+    for name in first.keys() - {"drawn"}:
+        assert torch.equal(first[name], second[name]), name
 
 
 @pytest.mark.filterwarnings("ignore:Synchronization debug mode")  # torch: it may miss some

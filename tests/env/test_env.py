@@ -362,6 +362,7 @@ def test_trials_run_once_on_the_courses_given():
     after = env.step(torch.ones(6, 12))
     assert not after.valid.any()
     assert (after.reward == 0).all()
+    assert "reward/step" not in env.metrics()  # nobody does anything any more
     assert torch.equal(env.outcome().time_s, told.time_s)
     env.reset()
     assert not env.finished

@@ -8,7 +8,7 @@ import warp as wp
 
 from swap.robots.mjcf import build_spec
 from swap.sim import BODY_PARTS, Ranges, draw
-from swap.sim.gpu import PER_WORLD
+from swap.sim.gpu_models import PER_WORLD
 
 N = 4
 

@@ -3,7 +3,8 @@
 import numpy as np
 from numpy.typing import ArrayLike
 
-from swap.robots.robot import AXES, Robot
+from swap.robots.parts import AXES
+from swap.robots.robot import Robot
 
 
 def turning(robot: Robot) -> np.ndarray:

@@ -8,7 +8,8 @@ friction and softness of every contact are the box's and a course alone decides 
 import mujoco
 import numpy as np
 
-from swap.robots.robot import Capsule, Leg, Robot
+from swap.robots.parts import Capsule, Leg
+from swap.robots.robot import Robot
 
 TIMESTEP = 0.005
 """Physics at 200 Hz."""

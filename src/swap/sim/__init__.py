@@ -1,6 +1,6 @@
 """Physics: one small Engine protocol and two engines behind it. Read in this order:
 
-rate -> motor -> randomise -> engine -> cpu -> kernels -> gpu
+rate -> motor -> randomise -> engine -> cpu_models -> cpu -> kernels -> gpu_models -> gpu
 """
 
 from swap.sim.engine import (
