@@ -1,14 +1,25 @@
 """Tensors by name in, the same filled from a checkpoint out; nothing moves in memory.
 
 Whatever lives from one step to the next stays where it was made and is written in place, so that
-recordings keep their addresses. What can be put away lists its live tensors by name.
+recordings keep their addresses. What can be put away has a `state_dict()`, as torch's modules have:
+its live tensors by name.
 """
 
 from collections.abc import Mapping
 
-from torch import Tensor
+from torch import Tensor, nn
 
 from swap.errors import UserError
+
+
+class Buffers(nn.Module):
+    """Tensors that are kept: a class inherits and says `super().__init__(action=..., steps=...)`.
+    Not one with a network among its attributes, which would be kept with them."""
+
+    def __init__(self, **tensors: Tensor) -> None:
+        super().__init__()
+        for name, x in tensors.items():
+            self.register_buffer(name, x)
 
 
 def join_states(**parts: Mapping[str, Tensor]) -> dict[str, Tensor]:

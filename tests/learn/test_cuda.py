@@ -62,7 +62,7 @@ def test_a_recording_survives_a_resume():
     for _ in range(2):
         first.iterate()
     second.iterate()
-    second.restore({k: x.cpu() for k, x in first.tensors().items()}, first.numbers())
+    second.load_state_dict({k: x.cpu() for k, x in first.state_dict().items()}, first.numbers())
     a, b = first.iterate(), second.iterate()
     for name in ("ppo/value_loss", "rollout/reward", "ppo/lr"):
         assert a[name] == pytest.approx(b[name], rel=1e-2), name

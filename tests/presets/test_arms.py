@@ -105,16 +105,16 @@ def test_arms_differ_in_nothing_but_the_constraint(name):
 def test_every_arm_trains_and_goes_on_bit_for_bit(name):
     straight = built(tiny(name))
     told = [figures(straight) for _ in range(2)]
-    tensors = {key: x.clone() for key, x in straight.tensors().items()}
+    tensors = {key: x.clone() for key, x in straight.state_dict().items()}
     numbers = json.loads(json.dumps(straight.numbers()))
     told.append(figures(straight))
 
     other = built(tiny(name))
     other.iterate()
-    other.restore(tensors, numbers)
+    other.load_state_dict(tensors, numbers)
     assert figures(other) == told[-1]
-    for key, x in straight.tensors().items():
-        assert torch.equal(x, other.tensors()[key]), key
+    for key, x in straight.state_dict().items():
+        assert torch.equal(x, other.state_dict()[key]), key
     assert straight.numbers() == other.numbers()
 
     for row in told:
@@ -140,7 +140,7 @@ def test_only_those_pay_for_the_mirror_that_look_into_it(name):
         == ["latent", MIRRORED_LATENT][: 1 + looks]
     )
     assert ("mirrored_h" in trainer.learner.replay.data) == (name == "augment")
-    kept = [key for key in trainer.tensors() if MIRRORED_LATENT in key]
+    kept = [key for key in trainer.state_dict() if MIRRORED_LATENT in key]
     assert bool(kept) == looks
 
 

@@ -64,8 +64,8 @@ def test_a_loss_that_is_infinite_now_and_then_stops_nothing(tmp_path, monkeypatc
 def test_every_learner_is_watched_by_itself(tmp_path, monkeypatch, learner, find, says):
     whole = learner._compute_gradients
 
-    def infinite(self):
-        found = whole(self)
+    def infinite(self, *inputs):
+        found = whole(self, *inputs)
         return found._replace(figures={**found.figures, "loss": found.figures["loss"] * torch.inf})
 
     monkeypatch.setattr(learner, "_compute_gradients", infinite)

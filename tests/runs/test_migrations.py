@@ -17,7 +17,7 @@ from swap.errors import UserError
 from swap.presets import SwapCfg
 from swap.presets.table import get_preset
 from swap.runs import from_json, load, migrations, to_json
-from swap.runs.migrations import KEY, Renames, as_stored, upgraded
+from swap.runs.migrations import KEY, Renames, as_stored, upgraded, upgraded_numbers
 from swap.runs.safe_read import DamagedError
 from swap.runs.saved_model import keep, read_model
 from swap.runs.trained_robot import load_trained
@@ -164,7 +164,7 @@ def test_images_and_ticks_cannot_be_stated_apart():
         env = replace(tiny_swap.CFG.env, camera=DepthCameraCfg(every=every))
         trainer = replace(tiny_swap.CFG, env=env, engine="cpu").build("cpu")
         tracker = trainer.collector.latent_tracker
-        assert tracker.latent_state.k == trainer.env.camera.cfg.every == every
+        assert tracker.clock.k == trainer.env.camera.cfg.every == every
 
 
 # --- written before ------------------------------------------------------------------------------
@@ -211,3 +211,21 @@ def test_a_run_of_before_is_read_and_goes_on(arm, tmp_path, capsys):
     assert after.iteration == before.iteration + 1
     assert after.tensors.keys() == before.tensors.keys()  # by today's names, both
     assert after.config[KEY] == len(migrations.HISTORY)
+
+
+def test_counts_that_were_numbers_are_tensors_of_all_processes():
+    shared = {"latent": {"count": 3}, "replay": {"filled": 7}}
+    numbers = {"iteration": 2, **shared, "env": {"count": 5}, "crew": [{"iteration": 2, **shared}]}
+    tensors = {name: torch.zeros(1) for name in ("latent/h", "replay/slot", "process/1/latent/h")}
+    told, moved = upgraded_numbers({"cfg": {}, KEY: 1}, numbers, tensors)
+    assert told == {"iteration": 2, "env": {"count": 5}, "crew": [{"iteration": 2}]}
+    assert moved.keys() - tensors.keys() == {"latent/count", "replay/filled"}
+    assert (moved["latent/count"], moved["replay/filled"]) == (3, 7)
+    assert moved["latent/count"].dtype == torch.int64
+    assert numbers["crew"] == [{"iteration": 2, **shared}]  # the old ones are left alone
+    # A large replay is not kept: there is nothing that its count would count.
+    _, moved = upgraded_numbers({"cfg": {}}, numbers, {"mirrored_latent/h": torch.zeros(1)})
+    assert moved.keys() == {"mirrored_latent/h", "mirrored_latent/count"}
+    now = {KEY: len(migrations.HISTORY), "cfg": {}}
+    assert upgraded_numbers(now, numbers, tensors) == (numbers, tensors)
+    assert upgraded_numbers({"of": "something else"}, numbers, tensors) == (numbers, tensors)

@@ -56,7 +56,7 @@ def test_networks_and_curriculum_are_there_and_nothing_else_is_kept(folder, kept
 
 def test_first_weights_are_those_a_run_begins_with(folder):
     trainer = tiny_swap.CFG.build("cpu")
-    robot, saved = tiny_swap.robot(), trainer.tensors()
+    robot, saved = tiny_swap.robot(), trainer.state_dict()
     nets = robot.networks_for(trainer.env)
     for part, prefix in zip(nets, ("policy/", "model/"), strict=True):
         for name, x in part.state_dict().items():

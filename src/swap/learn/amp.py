@@ -6,7 +6,6 @@ expert's samples keeps the answer smooth. The gradient is that with respect to t
 Nothing here waits for the device; a step that is not finite, or has no data, changes nothing.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import torch
@@ -20,6 +19,7 @@ from swap.learn.gradient_step import Gradients, PooledNorms, gradient_step
 from swap.learn.metrics import MetricAccumulator
 from swap.learn.ring_buffer import RingBuffer
 from swap.policy.discriminator import Discriminator, style_reward
+from swap.state_dict import join_states
 from swap.symmetry import Rep
 from swap.validate import check_numbers
 
@@ -221,13 +221,13 @@ class AMP:
         }
 
     # --- for a resume ---------------------------------------------------------------------------
-    def state(self) -> Iterator[tuple[str, Tensor]]:
-        """All that changes, by name; to restore, copy into it."""
-        for name, x in self.net.state_dict().items():
-            yield f"net/{name}", x
-        yield from self.adam.tensors(self.net.named_parameters())
-        for name, x in self.ring.state():
-            yield f"ring/{name}", x
+    def state_dict(self) -> dict[str, Tensor]:
+        """All that changes, live."""
+        return join_states(
+            net=self.net.state_dict(),
+            adam=self.adam.named_state(self.net.named_parameters()),
+            ring=self.ring.state_dict(),
+        )
 
 
 def _sound(pair: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:

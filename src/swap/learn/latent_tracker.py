@@ -12,6 +12,7 @@ from swap.device.cuda_graph import GraphedCallable
 from swap.learn.mirrored_inputs import MIRRORED_LATENT, MirroredLatent
 from swap.learn.replay import ReplayBuffer
 from swap.policy import LATENT, LatentState, TickClock
+from swap.state_dict import join_states
 from swap.world_model import WorldModel
 
 READS = ("proprioception", "depth_noisy", "depth_clean", "body_heights", "foot_heights")
@@ -63,6 +64,11 @@ class LatentTracker:
         place = self.clock.record()
         for state in self.latent_states.values():
             state.write(action, place)
+
+    def state_dict(self) -> dict[str, Tensor]:
+        """The latents, live."""
+        states = self.latent_states.items()
+        return join_states(**{name: state.state_dict() for name, state in states})
 
     def _look(self, obs: Mapping[str, Tensor]) -> None:
         noises = [self.draw_noise() for _ in self.latent_states]

@@ -5,12 +5,12 @@ decision `record`. All tensors are made once and written in place, so that recor
 """
 
 from collections.abc import Callable, Mapping
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import torch
 from torch import Tensor
 
-from swap.errors import UserError
+from swap.state_dict import Buffers, copy_into
 from swap.world_model import WorldModel
 
 LATENT = "latent"
@@ -20,18 +20,20 @@ Seen: TypeAlias = tuple[Tensor, Tensor, Tensor | None]
 none for the likeliest z."""
 
 
-class TickClock:
+class TickClock(Buffers):
     """When the world model ticks: at the first observation, and then every `k` control steps."""
 
+    count: Tensor
+    """Actions since the last tick, on the CPU: the host has to know."""
+
     def __init__(self, k: int) -> None:
-        self.k = self.count = k
-        """`count`: actions since the last tick. There has been none: the first observation is a
-        tick."""
+        super().__init__(count=torch.tensor(k))  # there has been none: the first is due
+        self.k = k
 
     @property
     def due(self) -> bool:
         """The next observation is a tick."""
-        return self.count == self.k
+        return int(self.count) == self.k
 
     def observe(
         self, fresh: Tensor | None, reset: Callable[[Tensor], None], tick: Callable[[], None]
@@ -43,14 +45,15 @@ class TickClock:
         if not self.due:
             return False
         tick()
-        self.count = 0
+        self.count.zero_()
         return True
 
     def record(self) -> int:
         """A new action: its place among those since the last tick."""
         assert not self.due, f"{self.k} actions since the last tick; observe before the next"
-        self.count += 1
-        return self.count - 1
+        place = int(self.count)
+        self.count.add_(1)
+        return place
 
 
 class LatentState:
@@ -120,26 +123,15 @@ class LatentState:
         self.actions[:, place].copy_(action)
 
     # --- resume ---------------------------------------------------------------------------------
-    def tensors(self) -> dict[str, Tensor]:
-        """All that changes, as it stands; clone to keep."""
+    def state_dict(self) -> dict[str, Tensor]:
+        """All that changes, live."""
         return {
             **self.latent._asdict(),
             "actions": self.actions,
             "fresh": self.fresh,
             "first": self.first,
+            **self.clock.state_dict(),
         }
 
-    def numbers(self) -> dict[str, Any]:
-        return {"count": self.clock.count}
-
-    def restore(self, tensors: Mapping[str, Tensor], numbers: Mapping[str, Any]) -> None:
-        """Exactly the state that gave these, in place."""
-        for name, x in self.tensors().items():
-            if name not in tensors or tensors[name].shape != x.shape:
-                saved = list(tensors[name].shape) if name in tensors else "missing"
-                raise UserError(
-                    f"latent state '{name}' was saved as {saved}, here it is {list(x.shape)}; "
-                    "resume with the config of the run"
-                )
-            x.copy_(tensors[name])
-        self.clock.count = numbers["count"]
+    def load_state_dict(self, state: Mapping[str, Tensor]) -> None:
+        copy_into(self.state_dict(), state)

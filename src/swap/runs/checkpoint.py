@@ -19,7 +19,7 @@ from torch import Tensor
 from swap.errors import UserError
 from swap.files import replace_file, sync_folder
 from swap.learn.trainer import NETWORKS
-from swap.runs.migrations import upgraded
+from swap.runs.migrations import upgraded, upgraded_numbers
 from swap.runs.safe_read import DamagedError, check_finite, is_count, read_file
 from swap.runs.shards import MANIFEST, read_folder, write_folder
 
@@ -146,8 +146,9 @@ def read(place: Path) -> Checkpoint:
     if not tensors:
         raise DamagedError(f"{place.name} holds no tensors")
     check_finite(tensors, NETWORKS)
-    config, tensors = upgraded(config, tensors)
-    return Checkpoint(place, iteration, tensors, numbers, config)
+    today, tensors = upgraded(config, tensors)
+    numbers, tensors = upgraded_numbers(config, numbers, tensors)
+    return Checkpoint(place, iteration, tensors, numbers, today)
 
 
 def candidates(home: Path, say: Say) -> list[Path]:

@@ -81,7 +81,7 @@ class DistributedTrainable:
 
     # --- all ------------------------------------------------------------------------------------
     def _own(self) -> tuple[Tensors, Numbers]:
-        tensors = {**self.trainable.tensors(), **{RNG + k: x for k, x in rng_tensors().items()}}
+        tensors = {**self.trainable.state_dict(), **{RNG + k: x for k, x in rng_tensors().items()}}
         if not self.processes.alone:
             tensors = {name: x.cpu() for name, x in tensors.items()}
         return tensors, self.trainable.numbers()
@@ -106,8 +106,8 @@ class DistributedTrainable:
         own = {k: x for k, x in mine.items() if not k.startswith(RNG)}
         numbers = {k: x for k, x in numbers.items() if k != OTHERS_NUMBERS}
         check_numbers(numbers, self.trainable.numbers())
-        self.trainable.restore(own, numbers)
-        check_tensors(own, self.trainable.tensors())
+        self.trainable.load_state_dict(own, numbers)
+        check_tensors(own, self.trainable.state_dict())
         restore_rng(chance)
 
 

@@ -124,7 +124,7 @@ class Guard:
         self, iteration: int, culprit: str, metrics: Mapping[str, float], trainable: Trainable
     ) -> str:
         """Save what there is to look into; gives the end of the line."""
-        tensors = trainable.tensors()
+        tensors = trainable.state_dict()
         nan = not_finite(tensors)
         tail = f"; not finite: {', '.join(nan[:4])}{' ...' * (len(nan) > 4)}" if nan else ""
         place = self.folder / f"{iteration:06d}-{re.sub('[^A-Za-z0-9_.-]', '_', culprit)}"
@@ -180,7 +180,7 @@ def _useless(faults: float, steps: float) -> str:
 
 def _broken_weights(trainable: Trainable) -> list[str]:
     """A weight that is not finite is behind all else: no gradient step makes one."""
-    bad = [name for name in not_finite(trainable.tensors()) if name.startswith(NETWORKS)]
+    bad = [name for name in not_finite(trainable.state_dict()) if name.startswith(NETWORKS)]
     return [f"weights {bad[0]} are not finite"] if bad else []
 
 
