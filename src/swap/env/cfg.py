@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 import tyro
 
 from swap.courses import FAMILIES
+from swap.courses.tilted import TILT_DEG
 from swap.env.reward_presets import WEIGHTS, RewardPreset
 from swap.env.rewards import REWARDS
 from swap.env.spaces import Spaces
@@ -27,6 +28,15 @@ def _need(fine: bool, says: str) -> None:
 
 def _need_range(name: str, value: Range) -> None:
     _need(value[0] <= value[1], f"{name}={value} runs backwards; give (low, high)")
+
+
+def check_tilt(name: str, tilt_deg: Range) -> None:
+    """Less would count as flat ground, more cannot be built."""
+    low, high = TILT_DEG.low, TILT_DEG.high
+    _need(
+        low <= tilt_deg[0] <= tilt_deg[1] <= high,
+        f"{name}={tilt_deg[0]:g} {tilt_deg[1]:g}; give a range within {low:g} to {high:g} degrees",
+    )
 
 
 @dataclass(frozen=True)
@@ -226,6 +236,9 @@ class EnvCfg:
     mirror_half: bool = True
     """Every second variant is mirrored: courses with a high side come high on either. False is for
     studies of what a robot makes of the side that it has never seen."""
+    tilt_deg: Range | None = None
+    """Tilted boxes, stairs and gaps are tilted by a random angle of this range, whatever their
+    size; None: the larger the more, from 5 to 20 degrees."""
     action_clip: float = 6.0
     """Actions are clipped to this before anything reads them."""
     camera: Annotated[DepthCameraCfg | None, tyro.conf.AvoidSubcommands] = None
@@ -258,6 +271,8 @@ class EnvCfg:
                 share > 0, f"family '{name}' has share {share:g}; give more than 0 or leave it out"
             )
             _need(names.count(name) == 1, f"family '{name}' is listed twice; add up its shares")
+        if self.tilt_deg is not None:
+            check_tilt("tilt_deg", self.tilt_deg)
         _need(bool(names), "families is empty; list at least one, e.g. flat 1")
         _need(
             self.curriculum.initial_level <= self.levels,
