@@ -106,12 +106,15 @@ class RewardCfg:
     """Which preset of weights, and what to change in it or to add to it."""
 
     preset: RewardPreset = "teacher"
-    """paper: the paper's weights; teacher: the cure for its trap at the wall; tiny: the same
-    without its terms for the gait; none: only the terms that are given."""
+    """paper-table: the paper's Table III and nothing else; paper: with WMP's two terms against
+    exploits; teacher: the cure for its trap at the wall; tiny: the same without its terms for the
+    gait; none: only the terms that are given."""
     terms: tuple[tuple[str, float], ...] = ()
     """Terms and their weights, which replace the preset's: names of swap rewards, or functions of
     yours, file.py:NAME or package.module:NAME, which run when you name them here. TERM=WEIGHT will
     do, too."""
+    only_positive: bool = True
+    """A sum below zero counts as zero, so that ending an episode early can never pay."""
 
     def __post_init__(self) -> None:
         check_numbers(self, "rewards.")
@@ -127,8 +130,9 @@ class TerminationCfg:
 
     episode_length_s: float = 20.0
     """The time limit."""
-    stall_s: float = 2.0
-    """No headway for this long on a course is a failure: waiting at a wall must not pay."""
+    stall_s: float | None = 2.0
+    """No headway for this long on a course is a failure: waiting at a wall must not pay. None: a
+    robot may wait for ever."""
     stall_m: float = 0.1
     """Headway is to be this much further ahead than ever before."""
     tilt_z: float = 0.3
