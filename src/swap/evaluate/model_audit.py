@@ -89,8 +89,8 @@ class ModelAudit:
             for _ in range(steps):
                 here, there = self._parted(obs)
                 self._seen.append(here)
-                self._done.append(one.act(_rounded(here)))
-                action = torch.cat([self._done[-1], two.act(_rounded(there))])
+                self._done.append(one.act(rounded(here)))
+                action = torch.cat([self._done[-1], two.act(rounded(there))])
                 obs = env.step(action.to(env.device)).obs
                 here_w, there_w = env.engine.state.base_pos.chunk(2)
                 self._off.append((there_w - VECTOR(here_w)).abs().amax(1))
@@ -190,7 +190,7 @@ class ModelAudit:
         return torch.cat([obs[GROUP][:, group[name]] for name in FRAME], -1)
 
 
-def _rounded(obs: Outputs) -> Outputs:
+def rounded(obs: Outputs) -> Outputs:
     return {name: (x * GRID).round() / GRID for name, x in obs.items()}
 
 
