@@ -69,7 +69,9 @@ def shrunk(name: str, path: Path) -> Path:
     arms = list(data["arms"])
     data["arms"] = {arm: data["arms"][arm] for arm in (arms[0], arms[-1])}
     data |= {"seeds": [0, 1], "steps": STEPS, "train": f"{SMALL} {SMALL_NETS}"}
+    data.setdefault("film", {})
     data["measure"] = {key: fewer(words) for key, words in data["measure"].items()}
+    data["film"] = {key: f"{words} --width 64 --fps 10" for key, words in data["film"].items()}
     return written(path, data)
 
 

@@ -55,8 +55,8 @@ def test_a_study_that_ships_runs_from_end_to_end(name, in_process, tmp_path, mon
             break
         except ConnectionError:
             continue
-    each = 2 + len(what.measure)
-    assert len(started) == len(set(started)) == 4 * each  # nothing was done twice
+    commands = 4 * (2 + len(what.measure)) + 2 * len(what.film)
+    assert len(started) == len(set(started)) == commands  # nothing was done twice
     for run in what.runs:
         rows = read_metrics(folder.metrics(run))
         assert rows[-1]["steps"] == STEPS  # the same budget for all
@@ -66,10 +66,9 @@ def test_a_study_that_ships_runs_from_end_to_end(name, in_process, tmp_path, mon
     for arm in what.arms:
         assert f"| {arm}-1 | done |" in text
     assert "4 of 4 runs are trained and measured" in capsys.readouterr().out
-    wanted = {"success.png", "learning.png"} | (
-        {"reconstruction.png"} & {f"{m}.png" for m in what.measure}
-    )
-    assert {path.name for path in root.glob("*.png")} == wanted
+    wanted = {"success", "learning", *(f"film-{x}" for x in what.film)}
+    wanted |= {"reconstruction"} & set(what.measure)
+    assert {path.stem for path in root.glob("*.png")} == wanted
 
     # What matters is small: without the run folders and models everything can be drawn again.
     for part in ("runs", "models", "logs"):
@@ -78,7 +77,7 @@ def test_a_study_that_ships_runs_from_end_to_end(name, in_process, tmp_path, mon
     assert study(file, "--out", root, "--only", "figures") == 0
     assert (root / "report.md").read_text() == text
     assert study(root) == 0  # by its folder: nothing is left to do
-    assert len(started) == 4 * each
+    assert len(started) == commands
 
 
 def test_a_study_that_is_killed_goes_on_as_if_it_had_not_been(tiny, tmp_path, in_process):

@@ -18,6 +18,7 @@ GOOD = {
     "arms": {"a": "--preset tiny", "b-2": "--preset tiny --ppo.epochs 3"},
     "measure": {"boxes": "eval --family box --sizes 0.2"},
     "reach": {"box": [0.1]},
+    "film": {"up": "--family box --size 0.2"},
 }
 
 
@@ -38,7 +39,7 @@ def test_a_study_is_what_its_file_says(tmp_path):
 
 
 def test_only_what_must_be_said_has_to_be(tmp_path):
-    study = read(tmp_path, train=None, measure=None, reach=None)
+    study = read(tmp_path, train=None, measure=None, reach=None, film=None)
     assert (study.train, study.measure, study.reach) == ((), {}, {})
     (tmp_path / "again.toml").write_text(study.as_toml())
     assert read_study(tmp_path / "again.toml").arms == study.arms
@@ -64,6 +65,7 @@ def test_only_what_must_be_said_has_to_be(tmp_path):
         ({"measure": {"x": "eval --json y"}}, "x has --json, which the study sets"),
         ({"measure": {"x": "play --family box"}}, "unknown measurement 'play'"),
         ({"measure": {"x": ""}}, "unknown measurement"),
+        ({"film": {"x": "--still y"}}, "x has --still, which the study sets"),
         ({"sed": [1]}, "unknown key of study 'mine' 'sed'; did you mean 'seeds'"),
     ],
 )
@@ -138,5 +140,6 @@ def test_those_that_ship_compare_what_the_paper_does(name, seeds, arms, tmp_path
     assert cli.dispatch(["study", name, "--print", "--out", str(tmp_path / "s")]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) == len(study.runs) + 1
-    for line in lines[:-1]:
-        assert line.count(" && ") == 1 + len(study.measure)
+    for run, line in zip(study.runs, lines[:-1], strict=True):
+        films = len(study.film) if run.seed == study.seeds[0] else 0
+        assert line.count(" && ") == 1 + len(study.measure) + films

@@ -68,6 +68,8 @@ def run(args: Args) -> int:
     begun = args.study if args.study.is_dir() else HOME / study.name
     folder = Folder(args.out or begun)
     if args.only == "figures":
+        if not folder.study.is_file():
+            raise UserError(f"no study has begun in '{folder.root}'; name its folder with --out")
         return drawn(write_report(study, folder))
     if study.code and not args.allow_code:
         raise UserError(

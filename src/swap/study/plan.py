@@ -5,6 +5,7 @@
     FOLDER/models/ARM-SEED.*          the trained robots
     FOLDER/metrics/ARM-SEED.jsonl     how they learned; there once a run is done
     FOLDER/measured/NAME/ARM-SEED.json
+    FOLDER/films/NAME/ARM-SEED.*      films, and strips of pictures of them
     FOLDER/logs/ARM-SEED.log          what the commands said
     FOLDER/*.png, report.md           figures and tables
 
@@ -39,7 +40,7 @@ class Command:
     run: Run
     kind: Kind
     what: str
-    """`train`, `keep`, or the name of a measurement."""
+    """`train`, `keep`, or the name of a measurement or film."""
     words: tuple[str, ...]
     """Without `swap`."""
 
@@ -70,6 +71,9 @@ class Folder:
     def measured(self, name: str, run: Run) -> Path:
         return self.root / "measured" / name / f"{run.name}.json"
 
+    def film(self, name: str, run: Run, ending: str = ".png") -> Path:
+        return self.root / "films" / name / f"{run.name}{ending}"
+
     def log(self, run: Run) -> Path:
         return self.root / "logs" / f"{run.name}.log"
 
@@ -84,8 +88,9 @@ def begin(study: Study, folder: Folder) -> None:
         check_same(study, read_study(folder.study), folder.root)
     for place in ("runs", "models", "metrics", "measured", "logs"):
         (folder.root / place).mkdir(parents=True, exist_ok=True)
-    for name in study.measure:
-        (folder.root / "measured" / name).mkdir(exist_ok=True)
+    for home, names in (("measured", study.measure), ("films", study.film)):
+        for name in names:
+            (folder.root / home / name).mkdir(parents=True, exist_ok=True)
     replace_file(folder.study, study.as_toml().encode())
 
 
@@ -107,6 +112,12 @@ def left(study: Study, folder: Folder, run: Run, device: str) -> list[Command]:
             words = [*first, str(folder.model(run)), *typed[len(first) :], "--device", device]
             words += ["--json", str(folder.measured(name, run))]
             out.append(Command(run, Kind.MEASURE, name, tuple(words)))
+    for name, typed in study.film.items():
+        still = folder.film(name, run)
+        if run.seed == study.seeds[0] and not still.is_file():
+            words = ["play", str(folder.model(run)), *typed, "--device", device]
+            words += ["--out", str(folder.film(name, run, ".mp4")), "--still", str(still)]
+            out.append(Command(run, Kind.MEASURE, f"film {name}", tuple(words)))
     return out
 
 

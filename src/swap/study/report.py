@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from swap.evaluate.figures import drawable, write
 from swap.files import atomic_write
-from swap.study import figures, tables
+from swap.study import figures, films, tables
 from swap.study.plan import Folder
 from swap.study.results import Results, read_results
 from swap.study.study import Study
@@ -61,6 +61,7 @@ def write_report(study: Study, folder: Folder) -> list[Path]:
         if figure is not None:
             out.append(folder.root / f"{name}.png")
             write(figure, out[-1])
+    out += films.write_strips(study, folder)
     report = folder.root / "report.md"
     with atomic_write(report) as file:
         file.write_text(text(study, folder, results, [path.name for path in out]))

@@ -17,6 +17,9 @@ robot, both as one would type them:
 
     [reach]                      # of which sizes to tell when they were reached; may be left out
     box = [1.0, 1.5]
+
+    [film]                       # options of swap play, for the first seed; may be left out
+    climbing = "--family box --size 1.2"
 """
 
 import json
@@ -37,6 +40,7 @@ MEASURES = ("eval", "record", "gait", "reconstruct", "check model")
 OURS = {
     "arms": ("seed", "steps", "minutes", "iterations", "out", "resume", "device"),
     "measure": ("json", "plot", "device"),
+    "film": ("out", "still", "device"),
 }
 """Options that the study sets by itself."""
 FILE = "study.toml"
@@ -57,6 +61,8 @@ class Study:
     """Name -> words of a command, without `swap` and the robot."""
     reach: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
     """Family -> sizes."""
+    film: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Name -> words of `swap play`."""
     train: tuple[str, ...] = ()
     about: str = ""
 
@@ -67,7 +73,7 @@ class Study:
             raise self._wrong(f"steps = {self.steps}; give the control steps of a run, e.g. 140e6")
         if not self.arms:
             raise self._wrong('no [arms]; give at least one, e.g. swap = "--preset swap"')
-        for table in ("arms", "measure"):
+        for table in OURS:
             for name, words in getattr(self, table).items():
                 if not NAME.fullmatch(name):
                     raise self._wrong(f"'{name}' in [{table}] is no file name; use a-z, 0-9, . - _")
@@ -90,8 +96,8 @@ class Study:
     @property
     def code(self) -> list[str]:
         """Words that name code."""
-        every = [*self.train, *(w for words in self.arms.values() for w in words)]
-        every += [w for words in self.measure.values() for w in words]
+        tables = (self.arms, self.measure, self.film)
+        every = [*self.train, *(w for x in tables for words in x.values() for w in words)]
         parts = [part for word in every for part in word.split("=")]
         return list(dict.fromkeys(part for part in parts if is_code(part)))
 
@@ -111,7 +117,7 @@ class Study:
 
         lines = [f"about = {told(self.about)}", f"seeds = {told(list(self.seeds))}"]
         lines += [f"steps = {float(self.steps)}", f"train = {told(self.train)}"]
-        for table in ("arms", "measure"):
+        for table in OURS:
             pairs = getattr(self, table).items()
             lines += ["", f"[{table}]", *(f'"{name}" = {told(words)}' for name, words in pairs)]
         sizes = (f'"{name}" = {json.dumps(list(x))}' for name, x in self.reach.items())
@@ -159,7 +165,7 @@ def read_study(path: Path) -> Study:
         raise UserError(f"cannot read '{path}': {printable(error, 200)}") from None
     kinds: dict[str, Any] = {
         **dict.fromkeys(("about", "train"), str),
-        **dict.fromkeys(("arms", "measure", "reach"), dict),
+        **dict.fromkeys(("arms", "measure", "reach", "film"), dict),
         "seeds": list,
         "steps": (int, float),
     }
@@ -179,6 +185,7 @@ def read_study(path: Path) -> Study:
             arms={key: _words(text) for key, text in data["arms"].items()},
             measure={key: _words(text) for key, text in data.get("measure", {}).items()},
             reach={key: tuple(map(float, x)) for key, x in data.get("reach", {}).items()},
+            film={key: _words(text) for key, text in data.get("film", {}).items()},
             train=_words(data.get("train", "")),
             about=data.get("about", ""),
         )
@@ -203,7 +210,7 @@ def _seed(value: Any) -> int:
 def check_same(given: Study, there: Study, where: Path) -> None:
     """A study may grow by arms, seeds and measurements; what has begun must stay what it is."""
     pairs = {"steps": (given.steps, there.steps), "train": (given.train, there.train)}
-    for table in ("arms", "measure"):
+    for table in OURS:
         ours, theirs = getattr(given, table), getattr(there, table)
         shared = [name for name in ours if name in theirs]
         pairs |= {f"{table}.{name}": (ours[name], theirs[name]) for name in shared}
