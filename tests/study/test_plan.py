@@ -2,6 +2,7 @@
 
 import json
 import shlex
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -71,6 +72,15 @@ def test_a_run_goes_on_where_there_is_a_checkpoint_with_the_goal_it_had(study, f
     words = plan.left(study, folder, RUN, "cpu")[0].words
     assert words[words.index("--resume") + 1] == str(folder.run(RUN))
     assert not {"--steps", "--out"} & set(words)
+
+
+@pytest.mark.parametrize("origin", [["--from", "swap"], ["--from=swap"]])
+def test_a_run_that_began_with_a_robot_goes_on_without_it(origin, study, folder):
+    study = replace(study, arms={"plain": ("--preset", "tiny", *origin, "--worlds", "4")})
+    assert set(origin) <= set(plan.left(study, folder, RUN, "cpu")[0].words)
+    iterated(folder, iterations=3, saved=2)
+    words = plan.left(study, folder, RUN, "cpu")[0].words
+    assert words[:5] == ("train", "--preset", "tiny", "--worlds", "4")
 
 
 @pytest.mark.parametrize(("saved", "wanted"), [(4, ALL[1:]), (3, None)])

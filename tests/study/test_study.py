@@ -11,6 +11,7 @@ from swap.errors import UserError
 from swap.presets import PRESETS
 from swap.study.study import Run, Study, check_same, read_study
 
+EXPERIMENTS = Path(__file__).parents[2] / "experiments"
 GOOD = {
     "seeds": [0, 2],
     "steps": 1e6,
@@ -83,6 +84,12 @@ def test_files_that_are_none_are_told_in_one_line(tmp_path):
             read_study(path)
     with pytest.raises(UserError, match="unknown study 'mirored'; did you mean 'mirrored'"):
         read_study(Path("mirored"))
+
+
+@pytest.mark.parametrize("file", sorted(EXPERIMENTS.glob("*.toml")), ids=lambda file: file.stem)
+def test_those_in_experiments_can_be_run(file, tmp_path, capsys):
+    assert cli.dispatch(["study", str(file), "--print", "--out", str(tmp_path / "s")]) == 0
+    assert len(capsys.readouterr().out.splitlines()) == len(read_study(file).runs) + 1
 
 
 def test_a_study_may_grow_but_not_change(tmp_path):

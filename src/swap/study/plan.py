@@ -125,10 +125,20 @@ def train(study: Study, folder: Folder, run: Run, device: str) -> Command:
     """Begins a run, or goes on with it where there is a checkpoint."""
     home, options = folder.run(run), study.options(run)
     if numbered(home / FOLDER):
-        words = ["train", *options, "--resume", str(home), "--device", device]
+        words = ["train", *without(options, "--from"), "--resume", str(home), "--device", device]
         return Command(run, Kind.RESUME, "train", tuple(words))
     words = ["train", *options, "--steps", f"{study.steps:.0f}", "--out", str(home)]
     return Command(run, Kind.TRAIN, "train", (*words, "--device", device))
+
+
+def without(options: Sequence[str], flag: str) -> list[str]:
+    """The options but for this one and its value: a run that goes on begins with nothing."""
+    out, skips = [], False
+    for word in options:
+        if not skips and not word.startswith(f"{flag}=") and word != flag:
+            out.append(word)
+        skips = word == flag
+    return out
 
 
 def trained(study: Study, home: Path) -> bool:

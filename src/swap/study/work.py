@@ -75,4 +75,6 @@ def threads(on_gpu: bool, at_once: int) -> dict[str, str]:
     """On a CPU, several runs share the cores instead of quarrelling about them."""
     if on_gpu or at_once == 1 or "OMP_NUM_THREADS" in os.environ:
         return {}
-    return {"OMP_NUM_THREADS": str(max(1, len(os.sched_getaffinity(0)) // at_once))}
+    affinity = getattr(os, "sched_getaffinity", None)
+    cores = len(affinity(0)) if affinity else os.cpu_count() or 1
+    return {"OMP_NUM_THREADS": str(max(1, cores // at_once))}
