@@ -15,6 +15,7 @@ from swap.env.heights import Heights
 from swap.env.random_source import RandomSource
 from swap.robots import Robot
 from swap.sim import Draw
+from swap.state_dict import Buffers
 from swap.symmetry import Layout, Spaces
 
 SCALES = {"ang_vel": 0.25, "joint_vel": 0.05, "kp": 5.0, "kd": 5.0, "com_offset": 20.0, "mass": 5.0}
@@ -26,12 +27,17 @@ TRAITS = ("kd", "kp", "com_offset", "mass", "restitution", "friction")
 """What differs between robots, as the critic is told it."""
 
 
-class Observations:
+class Observations(Buffers):
     """Observation groups of `n` worlds, by name."""
+
+    history: Tensor
+    """[N, H, 42]: what was measured and done, newest first."""
 
     def __init__(
         self, cfg: ObservationNoiseCfg, robot: Robot, spaces: Spaces, rng: RandomSource
     ) -> None:
+        step = spaces.layout(*MEASURED, "action")
+        super().__init__(history=torch.zeros(rng.n, spaces.history, step.dim, device=rng.device))
         self._robot, self._rng = robot, rng
         self.groups = spaces.groups
         self._measured = spaces.layout(*MEASURED)
@@ -44,8 +50,6 @@ class Observations:
         self._noise = self._row(self._measured, {n: s * scale(n) for n, s in sizes.items()})
         self._noisy = any(size > 0 for size in sizes.values())
         self._scale = self._row(self._measured, {name: scale(name) for name in MEASURED})
-        step = spaces.layout(*MEASURED, "action")
-        self._history = torch.zeros(rng.n, spaces.history, step.dim, device=rng.device)
         self._traits = torch.zeros(rng.n, spaces.layout(*TRAITS).dim, device=rng.device)
         # Both groups are put together from runs of fields: the command stands between the two
         # runs of what is measured.
@@ -55,10 +59,6 @@ class Observations:
         assert spaces.proprioception.names == run
         known = ("contacts", *TRAITS, "lin_vel", *run, "action", "terrain_heights")
         assert spaces.privileged.names == known
-
-    def tensors(self) -> dict[str, Tensor]:
-        """All that lasts but what is told; written in place only."""
-        return {"history": self._history}
 
     def __call__(
         self, f: Frame, command: Tensor, heights: Heights, fresh: Tensor
@@ -70,16 +70,16 @@ class Observations:
         if self._noisy:
             noisy = clean + self._rng.signed(self._measured.rep) * self._noise
         newest = torch.cat([noisy, f.action], 1)[:, None]  # [N, 1, 42]
-        older = torch.where(fresh[:, None, None], newest, self._history[:, :-1])
-        self._history[:, 1:] = older
-        self._history[:, :1] = newest
+        older = torch.where(fresh[:, None, None], newest, self.history[:, :-1])
+        self.history[:, 1:] = older
+        self.history[:, :1] = newest
         terrain, body, foot = heights.split(heights.out)
         command = command.clone()
         moving, joints = self._moving, self._joints
         known = (f.lin_vel_b, clean[:, moving], command, clean[:, joints], f.action, terrain)
         return {
             "proprioception": torch.cat([noisy[:, moving], command, noisy[:, joints]], 1),
-            "history": self._history.flatten(1),
+            "history": self.history.flatten(1),
             "command": command,
             "privileged": torch.cat([f.hit.float(), self._traits, *known], 1),
             "terrain_heights": terrain,
