@@ -137,7 +137,7 @@ class ParkourEnv:
         with one_thread(self._on_cpu):
             self._act(action.detach().to(self._targets).expand_as(self._targets))
             self.engine.step(self._targets)
-            self._count.add_(1)
+            self._count += 1
             if self._bodies_every and int(self._count) % self._bodies_every == 0:
                 self._renew_bodies()
             step = self._react()

@@ -78,7 +78,7 @@ class EpisodeMetrics(Buffers):
     ) -> dict[str, float]:
         """Means since the last call, over the worlds of all processes; one without data is left
         out. Waits for the device. `faults` [3]: those of `Engine.faults`."""
-        sums = {**self.state_dict()} if faults is None else {**self.state_dict(), "faults": faults}
+        sums = self.state_dict() | ({} if faults is None else {"faults": faults})
         every = dict(zip(sums, processes.all_reduce(*sums.values()), strict=True))
         reward, valid, speed, error = every["sums"].tolist()
         ends, pairs = every["ends"].tolist(), every["at_frontier"].tolist()
@@ -102,7 +102,7 @@ class EpisodeMetrics(Buffers):
             told["guard/diverged"], told["guard/overflow"] = diverged, overflow
             # Every world of this process shares the pool, and all processes have equally many.
             told["guard/contact_pool"] = full * len(self._family)
-        for mine in self.buffers():
+        for mine in self.state_dict().values():
             mine.zero_()
         return {name: value for name, value in told.items() if value is not None}
 

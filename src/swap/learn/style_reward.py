@@ -7,6 +7,7 @@ from torch import Tensor
 
 from swap.learn.amp import AMP
 from swap.learn.vec_env import VecEnvStep
+from swap.state_dict import Buffers
 from swap.symmetry import Layout
 
 GROUP = "privileged"
@@ -19,16 +20,17 @@ def frame_of(group: Layout) -> Layout:
     return Layout(tuple(field for name in FRAME for field in group if field.name == name))
 
 
-class StyleReward:
+class StyleReward(Buffers):
     """Remembers the last frame of every world and judges the pair it makes with the next."""
+
+    pair: Tensor
+    """[N, 2, d]: the last frame and this one."""
 
     def __init__(self, amp: AMP, group: Layout, n: int) -> None:
         """`group`: the layout of the observations that frames are cut from; `n` worlds."""
-        self.amp = amp
         columns = torch.cat([torch.arange(group.dim)[group[name]] for name in FRAME])
-        self._columns = columns.to(amp.expert.device)
-        self.pair = amp.expert.new_zeros(n, 2, len(columns))
-        """[N, 2, d]: the last frame and this one."""
+        super().__init__(pair=amp.expert.new_zeros(n, 2, len(columns)))
+        self.amp, self._columns = amp, columns.to(amp.expert.device)
 
     def remember(self, obs: Mapping[str, Tensor]) -> None:
         """What the worlds look like before they act."""
