@@ -1,7 +1,7 @@
 """The reinforcement-learning environment: what robots are told, see, earn, and when they are done.
 
-Read in this order: spaces -> frame -> rewards -> cfg -> random_source -> terminations ->
-commands -> curriculum -> bank -> starts -> observations -> metrics -> env -> trials
+Read in this order: observation_terms -> spaces -> frame -> rewards -> cfg -> random_source ->
+terminations -> commands -> curriculum -> bank -> starts -> observations -> metrics -> env -> trials
 """
 
 from typing import TYPE_CHECKING
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     )
     from swap.env.env import ParkourEnv, Step
     from swap.env.frame import Frame
+    from swap.env.observation_terms import OBSERVATIONS, Observation, Reading
     from swap.env.rewards import REWARDS
     from swap.env.spaces import Spaces
     from swap.env.terminations import EndReason
@@ -31,6 +32,7 @@ else:
         "cfg": (*CONFIGS, "RewardCfg", "StartCfg", "TerminationCfg"),
         "env": ("ParkourEnv", "Step"),
         "frame": ("Frame",),
+        "observation_terms": ("OBSERVATIONS", "Observation", "Reading"),
         "rewards": ("REWARDS",),
         "spaces": ("Spaces",),
         "terminations": ("EndReason",),
@@ -39,15 +41,18 @@ else:
     __getattr__ = names_of(__name__, MODULES)
 
 __all__ = [
+    "OBSERVATIONS",
     "REWARDS",
     "CommandCfg",
     "CurriculumCfg",
     "EndReason",
     "EnvCfg",
     "Frame",
+    "Observation",
     "ObservationNoiseCfg",
     "ParkourEnv",
     "RandomCfg",
+    "Reading",
     "RewardCfg",
     "Spaces",
     "StartCfg",

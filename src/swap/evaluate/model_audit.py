@@ -24,7 +24,7 @@ from swap.evaluate.layer_check import numerics
 from swap.evaluate.mirror_audit import TOLERANCE
 from swap.evaluate.mirrored_pairs import Pairs
 from swap.evaluate.scenes import bank_of
-from swap.learn.style_reward import FRAME, GROUP
+from swap.learn.style_reward import GROUP
 from swap.policy import LATENT, Agent, LatentState
 from swap.runs.trained_robot import TrainedRobot
 from swap.symmetry import VECTOR, Grid, Rep, trivial
@@ -145,7 +145,7 @@ class ModelAudit:
             if rate is not None and model is not None:
                 gumbel = model.noise(n, like=noise.cpu(), generator=generator).to(self.device)
                 gumbel = model.categoricals.rep(gumbel) if mirrored else gumbel
-                depth, prop = model.codec.from_linear(obs["depth_noisy"]), obs["proprioception"]
+                depth, prop = model.codec.from_linear(obs["depth_noisy"]), model.prop_of(obs)
                 if rate.observe(depth, prop, fresh, gumbel):
                     ahead = model.predict(rate.latent, rate.actions, gumbel)
                     told["encoder"].append(model.embed(depth, prop))
@@ -158,7 +158,7 @@ class ModelAudit:
                 obs = {**obs, LATENT: rate.h}
             told["actor"].append(policy.act(obs, explores))
             told["critic"].append(policy.value(obs)[:, None])
-            frame = self._frame(obs)
+            frame = obs[GROUP]
             if self.discriminator is not None and last is not None:
                 pair = self.discriminator.coordinates(torch.cat((last, frame), -1))
                 told["discriminator"].append(self.discriminator(pair)[:, None])
@@ -190,10 +190,6 @@ class ModelAudit:
     def _image(self, obs: Outputs) -> Outputs:
         groups = self.env.groups
         return {n: groups[n].rep(x) if n in groups else x.flip(-1) for n, x in obs.items()}
-
-    def _frame(self, obs: Outputs) -> Tensor:
-        group = self.env.groups[GROUP]
-        return torch.cat([obs[GROUP][:, group[name]] for name in FRAME], -1)
 
 
 def _rounded(obs: Outputs) -> Outputs:

@@ -14,8 +14,9 @@ from swap.learn.replay import ReplayBuffer
 from swap.policy import LATENT, LatentState
 from swap.world_model import WorldModel
 
-READS = ("proprioception", "depth_noisy", "depth_clean", "body_heights", "foot_heights")
-"""Groups of observations that a tick reads."""
+IMAGES = ("depth_noisy", "depth_clean")
+HEIGHTS = ("body_heights", "foot_heights")
+"""What a tick reads of an observation, beside what the world model reads."""
 
 
 class LatentTracker:
@@ -42,7 +43,8 @@ class LatentTracker:
         )
         self.draw_noise = noise
         # Where a recording looks for its input.
-        shapes = {name: (widths[name],) if name in widths else model.image for name in READS}
+        vectors = {name: (widths[name],) for name in (*model.cfg.reads, *HEIGHTS)}
+        shapes = {**vectors, **dict.fromkeys(IMAGES, model.image)}
         self.obs = {name: torch.zeros(n, *shape, device=device) for name, shape in shapes.items()}
         self.noise = torch.zeros(len(self.latent_states), n, model.categoricals.dim, device=device)
         self.fresh = torch.zeros(n, dtype=torch.bool, device=device)
@@ -84,7 +86,7 @@ class LatentTracker:
 
     @torch.no_grad()
     def _tick(self) -> None:
-        code, prop = self.model.codec, self.obs["proprioception"]
+        code, prop = self.model.codec, self.model.prop_of(self.obs)
         # Worlds that broke: they are about to be reset, and must not spoil their latents till then.
         noisy, clean = (code.from_linear(self.obs[f"depth_{x}"]) for x in ("noisy", "clean"))
         sound = torch.isfinite(prop.sum(-1) + noisy.sum((1, 2)))

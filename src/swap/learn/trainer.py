@@ -21,7 +21,7 @@ from swap.learn.ppo import PPO, PPOCfg
 from swap.learn.replay import ReplayBuffer
 from swap.learn.rollout import Rollout
 from swap.learn.stopwatch import Stopwatch
-from swap.learn.style_reward import GROUP, StyleReward, frame_of
+from swap.learn.style_reward import GROUP, StyleReward
 from swap.learn.symmetry_baselines import (
     AugmentedAMP,
     AugmentedModelLearner,
@@ -110,7 +110,7 @@ class Trainer:
             latent_tracker=None
             if self.learner is None
             else self._make_latent_tracker(self.learner.replay),
-            style=None if self.amp is None else StyleReward(self.amp, env.spec.groups[GROUP]),
+            style=None if self.amp is None else StyleReward(self.amp),
             mirrored_inputs=MirroredInputs(self.policy, env.spec.groups, device, self.augments)
             if self.mirrors
             else None,
@@ -219,7 +219,7 @@ class Trainer:
     def _make_amp(self, cfg: AMPCfg, reference: Tensor | None) -> AMP:
         if reference is None:
             raise UserError("style needs reference motion; give transitions, or set amp to None")
-        frame, split = frame_of(self.env.spec.groups[GROUP]), self.processes.split_evenly
+        frame, split = self.env.spec.groups[GROUP], self.processes.split_evenly
         batch, kept = split(cfg.batch, "amp.batch"), max(1, cfg.replay // self.processes.size)
         cfg = replace(cfg, batch=batch, replay=kept)
         return (AugmentedAMP if self.augments else AMP)(

@@ -45,5 +45,5 @@ class Agent:
         if self.ticked:  # images are looked at only then
             seen = obs["depth_noisy"]
             seen = torch.ones_like(seen) if self.blind else seen
-            state.tick(state.model.codec.from_linear(seen), obs["proprioception"], None)
+            state.tick(state.model.codec.from_linear(seen), state.model.prop_of(obs), None)
             state.finish_tick()
