@@ -18,6 +18,7 @@ from swap.env.commands import Commands
 from swap.env.frame import Frame, FrameBuilder
 from swap.env.heights import Heights
 from swap.env.metrics import EpisodeMetrics
+from swap.env.observation_terms import Reading
 from swap.env.observations import Observations
 from swap.env.random_source import RandomSource
 from swap.env.rewards import Rewards
@@ -89,7 +90,6 @@ class ParkourEnv:
         self.rewards = Rewards(cfg.rewards.preset, dict(cfg.rewards.terms), place)
         self.terminations = Terminations(cfg.terminations, self.robot)
         self.observations = Observations(cfg.noise, self.robot, self.spaces, self.rng)
-        self.observations.set_traits(self.engine.drawn)
         self.starts = Starts(cfg.start, self.robot, self.rng)
         self.episode_metrics = EpisodeMetrics(
             bank.families, self.family, self.rewards.names, self.known_empty
@@ -190,7 +190,6 @@ class ParkourEnv:
         if self._varies:
             given = self.rng.draw(self.cfg.random.ranges, self.robot)
             self.engine.randomise(mask, given, bodies=bodies)
-            self.observations.set_traits(self.engine.drawn)
         self.engine.reset(mask, self.starts.draw(self._ground.start_z, self._ground.run_up))
         self.tasks.instruct(mask, self.commands)
 
@@ -199,7 +198,6 @@ class ParkourEnv:
         recordings, the observation still to come tells of the body that acts next."""
         given = self.rng.draw(self.cfg.random.ranges, self.robot)
         self.engine.renew_bodies(self._old_body, given)
-        self.observations.set_traits(self.engine.drawn)
         self._old_body.zero_()
 
     def _push(self) -> None:
@@ -229,7 +227,11 @@ class ParkourEnv:
             self.frame_builder.reset(fresh, self.engine.state)
             self._ended.masked_fill_(fresh, False)
         self.commands.advance(frame.heading_rad, self.curriculum.progress)
-        return self.observations(frame, self.commands.value, self.heights, fresh)
+        told, engine = self.commands.value, self.engine
+        now = Reading(
+            frame, told, self.heights, engine.state, engine.drawn, engine.boxes, self.robot
+        )
+        return self.observations(now, fresh)
 
     def _photograph(self, obs: dict[str, Tensor]) -> dict[str, Tensor]:
         """`obs` with images, new every k steps; a fresh world gets its first at once."""
@@ -269,7 +271,6 @@ class ParkourEnv:
         copy_into(self._live(), tensors)
         self.engine.restore(sub_state("engine/", tensors))
         self._ground.select(self.engine.course_id)
-        self.observations.set_traits(self.engine.drawn)
         if self.camera is not None:
             self.camera.restore(sub_state("camera/", tensors), self.engine.boxes)
         self.rng.generator.set_state(tensors["generator"].cpu())

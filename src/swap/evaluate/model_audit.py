@@ -24,7 +24,7 @@ from swap.evaluate.layer_check import numerics
 from swap.evaluate.mirror_audit import TOLERANCE
 from swap.evaluate.mirrored_pairs import Pairs
 from swap.evaluate.scenes import bank_of
-from swap.learn.style_reward import FRAME, GROUP
+from swap.learn.style_reward import GROUP
 from swap.policy import LATENT, Agent, LatentState
 from swap.runs.trained_robot import TrainedRobot
 from swap.symmetry import VECTOR, Grid, Rep, trivial
@@ -152,7 +152,7 @@ class ModelAudit:
                 obs = {**obs, LATENT: state.h}
             told["actor"].append(policy.act(obs, explores))
             told["critic"].append(policy.value(obs)[:, None])
-            frame = self._frame(obs)
+            frame = obs[GROUP]
             if self.discriminator is not None and last is not None:
                 pair = self.discriminator.coordinates(torch.cat((last, frame), -1))
                 told["discriminator"].append(self.discriminator(pair)[:, None])
@@ -185,10 +185,6 @@ class ModelAudit:
         groups = self.env.groups
         return {n: groups[n].rep(x) if n in groups else x.flip(-1) for n, x in obs.items()}
 
-    def _frame(self, obs: Outputs) -> Tensor:
-        group = self.env.groups[GROUP]
-        return torch.cat([obs[GROUP][:, group[name]] for name in FRAME], -1)
-
 
 def _rounded(obs: Outputs) -> Outputs:
     return {name: (x * GRID).round() / GRID for name, x in obs.items()}
@@ -197,7 +193,7 @@ def _rounded(obs: Outputs) -> Outputs:
 def _seen(state: LatentState, obs: Mapping[str, Tensor], fresh: Tensor, noise: Tensor) -> Outputs:
     """What the parts of the world model say to an observation, if it is a tick; else nothing."""
     model = state.model
-    depth, prop = model.codec.from_linear(obs["depth_noisy"]), obs["proprioception"]
+    depth, prop = model.codec.from_linear(obs["depth_noisy"]), model.prop_of(obs)
     if not state.observe(fresh, lambda: (depth, prop, noise)):
         return {}
     ahead = model.predict(state.latent, state.actions, noise)

@@ -43,4 +43,4 @@ class Agent:
     def _read(self, model: WorldModel, obs: Mapping[str, Tensor]) -> Seen:
         depth = obs["depth_noisy"]
         depth = torch.ones_like(depth) if self.blind else depth
-        return model.codec.from_linear(depth), obs["proprioception"], None
+        return model.codec.from_linear(depth), model.prop_of(obs), None

@@ -9,7 +9,7 @@ from swap.env import REWARDS, ParkourEnv, RewardCfg
 from swap.env.cfg import EngineName
 from swap.errors import UserError, printable
 from swap.learn.amp import build_discriminator
-from swap.learn.style_reward import GROUP, frame_of
+from swap.learn.style_reward import GROUP
 from swap.learn.trainer import NETWORKS
 from swap.policy import Agent, Discriminator, Networks, build_networks
 from swap.presets import ParkourCfg
@@ -59,7 +59,7 @@ class TrainedRobot(SavedModel):
         cfg = self.cfg.learning
         if cfg.amp is None or (self.tensors and not sub_state(STYLE, self.tensors)):
             return None
-        net = build_discriminator(cfg.amp, frame_of(env.groups[GROUP]).rep, cfg.seed)
+        net = build_discriminator(cfg.amp, env.groups[GROUP].rep, cfg.seed)
         self._fill(net, STYLE).to(device or env.device)
         return net
 

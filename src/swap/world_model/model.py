@@ -4,6 +4,7 @@ Everything is fp32 (TF32 products where the caller allows them): the loop is bou
 by arithmetic, and a latent carried over hundreds of ticks is no place for eight bits of mantissa.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -11,7 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from swap.env_spec import EnvSpec
-from swap.errors import UserError
+from swap.errors import UserError, unknown
 from swap.nn import Categoricals
 from swap.nn.views import halves
 from swap.symmetry import Field, Layout, regular
@@ -28,6 +29,8 @@ from swap.world_model.rssm import Latent, Rssm
 class WorldModelCfg:
     """Sizes and weights. Widths count both views: an equivariant model has half the parameters."""
 
+    reads: tuple[str, ...] = ("proprioception",)
+    """Observation groups that the encoder reads beside the image, and the decoder predicts."""
     deter: int = 512
     """Width of h."""
     variables: int = 32
@@ -61,6 +64,8 @@ class WorldModelCfg:
             fractions=("unimix",),
             filled=("channels",),
         )
+        if not self.reads or len(set(self.reads)) < len(self.reads):
+            raise UserError(f"model.net.reads={self.reads}; name at least one group, each once")
         for name in ("deter", "hidden", "prop_hidden", "decoder_hidden"):
             halves(getattr(self, name), name)
 
@@ -80,7 +85,11 @@ class WorldModel(nn.Module):
         if spec.camera is None:
             raise UserError("a world model sees by a camera; give the environment one: env.camera")
         self.cfg, self.action, self.action_clip = cfg, spec.action, spec.action_clip
-        self.prop = prop = spec.groups["proprioception"]
+        for name in cfg.reads:
+            if name not in spec.groups:
+                raise unknown("observation group", name, spec.groups)
+        self.prop = prop = Layout.side_by_side({name: spec.groups[name] for name in cfg.reads})
+        """All that is read but the image."""
         self.body, self.foot = spec.groups["body_heights"], spec.groups["foot_heights"]
         self.image = image = spec.camera.rows, spec.camera.cols
         self.codec = DepthCodec(spec.camera.near_m, spec.camera.far_m, cfg.depth_bend)
@@ -130,6 +139,11 @@ class WorldModel(nn.Module):
     def noise(self, *lead: int, like: Tensor, generator: torch.Generator | None = None) -> Tensor:
         """Gumbel noise [..., z] for any of the below."""
         return self.categoricals.noise(*lead, like=like, generator=generator)
+
+    def prop_of(self, obs: Mapping[str, Tensor]) -> Tensor:
+        """What it reads of an observation beside the image, [..., 33]."""
+        reads = self.cfg.reads
+        return obs[reads[0]] if len(reads) == 1 else torch.cat([obs[x] for x in reads], -1)
 
     # --- one tick; without noise the likeliest z ------------------------------------------------
     def embed(self, depth: Tensor, prop: Tensor) -> Tensor:
