@@ -1,10 +1,11 @@
 """`swap play`: a film of a trained robot on courses of your choice."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import tyro
 
+from swap.cli.network_options import NetworkOptions, Networks
 from swap.cli.show import writable
 from swap.device.choice import chosen
 from swap.errors import UserError
@@ -39,6 +40,7 @@ class Args:
     """Of course, start and noise."""
     device: str = "cpu"
     """cpu, cuda, or auto."""
+    networks: Networks = field(default_factory=NetworkOptions)
 
     def __post_init__(self) -> None:
         check_numbers(
@@ -80,7 +82,7 @@ def run(args: Args) -> int:
     if args.mirror:
         courses = [course.mirror() for course in courses]
     ends = play(
-        load_trained(args.run),
+        load_trained(args.run, **args.networks.given()),
         courses,
         args.out,
         speed_mps=args.speed,

@@ -1,12 +1,13 @@
 """`swap record`: the largest box and gap a trained robot masters, beside published ones."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import tyro
 
+from swap.cli.network_options import NetworkOptions, Networks
 from swap.cli.show import Report, save, show, writable
 from swap.device.choice import chosen
 from swap.validate import check_numbers
@@ -33,6 +34,7 @@ class Args:
     """cpu, cuda, or auto."""
     json: Path | None = None
     """Also write the figures and every probe to this file."""
+    networks: Networks = field(default_factory=NetworkOptions)
 
     def __post_init__(self) -> None:
         check_numbers(self, "--", at_least_1=("trials",), positive=("speed",))
@@ -45,7 +47,7 @@ def run(args: Args) -> int:
     from swap.evaluate.record import PUBLISHED, record_table, search_all
     from swap.runs.trained_robot import load_trained
 
-    robot = load_trained(args.run)
+    robot = load_trained(args.run, **args.networks.given())
     with ProgressLine() as told:
         searches, probes = search_all(
             robot,

@@ -18,7 +18,8 @@ from swap.validate import check_numbers
 from swap.world_model.batch import Sequences
 from swap.world_model.decoder import Decoder, Reconstruction
 from swap.world_model.depth import DepthCodec
-from swap.world_model.encoder import PROP_CLIP, Encoder
+from swap.world_model.encoder import PROP_CLIP
+from swap.world_model.encoder_registry import ENCODERS, EncoderSpec
 from swap.world_model.loss import FIGURES, Loss, LossCfg
 from swap.world_model.rssm import Latent, Rssm
 
@@ -55,6 +56,9 @@ class WorldModelCfg:
     depth: DepthCodec = field(default_factory=DepthCodec)
     equivariant: bool = True
     """Mirrored observations give mirrored latents; False is the plain twin."""
+    encoder: str = "cnn"
+    """What reads image and proprioception: cnn, or a class of yours, file.py:NAME or
+    package.module:NAME, which runs when you name it here."""
 
     def __post_init__(self) -> None:
         check_numbers(
@@ -64,6 +68,7 @@ class WorldModelCfg:
             fractions=("unimix",),
             filled=("channels",),
         )
+        ENCODERS.check(self.encoder)
         for name in ("deter", "hidden", "prop_hidden", "decoder_hidden"):
             halves(getattr(self, name), name)
         if self.k < 1:
@@ -93,7 +98,8 @@ class WorldModel(nn.Module):
         eq = cfg.equivariant
         targets = (prop, body, foot)
         self.categoricals = Categoricals(cfg.variables, cfg.classes, cfg.unimix, equivariant=eq)
-        self.encoder = Encoder(cfg.image, cfg.channels, prop.rep, cfg.prop_hidden, equivariant=eq)
+        spec = EncoderSpec(cfg.image, prop.rep, cfg.channels, cfg.prop_hidden, eq)
+        self.encoder = ENCODERS[cfg.encoder](spec)
         self.rssm = Rssm(
             *(cfg.deter, cfg.hidden, self.categoricals, action.rep * cfg.k, self.encoder.rep),
             update_bias=cfg.update_bias,
