@@ -173,11 +173,13 @@ def instance_of(kind: type[T], known_as: str) -> Accept[T]:
     return accept
 
 
-def guarded(function: Callable[..., T], where: str) -> Callable[..., T]:
-    """The same function of a user's; what goes wrong in it is one line with its place."""
-    made_by = vars(function).get("__init__") if isinstance(function, type) else function
-    code = getattr(made_by, "__code__", None)
-    file = getattr(code, "co_filename", None)
+def guarded(
+    function: Callable[..., T], where: str, code: Callable[..., Any] | None = None
+) -> Callable[..., T]:
+    """The same function of a user's; what goes wrong in it is one line with its place: the last one
+    in the file of `code`, by default the function's own."""
+    code = code or (vars(function).get("__init__") if isinstance(function, type) else function)
+    file = getattr(getattr(code, "__code__", None), "co_filename", None)
 
     def call(*args: Any, **more: Any) -> T:
         try:

@@ -1,11 +1,12 @@
 """`swap check model`: mirror what a robot observes; its networks and its life must mirror too."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import tyro
 
 from swap.cli.show import Report, Row, save, show, writable
+from swap.cli.user_code_options import UserCode, UserCodeOptions
 from swap.device.choice import chosen
 from swap.errors import UserError
 from swap.validate import check_numbers
@@ -42,6 +43,7 @@ class Args:
     """cpu, cuda, or auto: where the networks are. The worlds are on the CPU."""
     json: Path | None = None
     """Also write the figures to this file."""
+    code: UserCode = field(default_factory=UserCodeOptions)
 
     def __post_init__(self) -> None:
         check_numbers(self, "--", at_least_1=("steps",))
@@ -60,7 +62,7 @@ def run(args: Args) -> int:
     families = [FAMILIES.from_user(word).name for word in args.family]
     if args.run is None:
         preset_from_user(args.preset)
-    robot = load_trained(args.run) if args.run else untrained(args.preset)
+    robot = load_trained(args.run, **args.code.given()) if args.run else untrained(args.preset)
     audit = ModelAudit(robot, device, families)
     audit.drive(args.steps)
     fed: list[Row] = list(audit.parts())

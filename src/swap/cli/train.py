@@ -28,7 +28,7 @@ from swap.distributed import (
 from swap.errors import UserError
 from swap.files import try_file
 from swap.presets.table import TrainCfg, get_preset, listed
-from swap.presets.user_code import preset_from_user, run_code, typed_again
+from swap.presets.user_code import options_of, preset_from_user, run_code, typed_again
 from swap.registry import is_code
 from swap.runs import Checkpoint, RunResult, load, seed_everything, train
 from swap.runs.checkpoint import FOLDER, numbered
@@ -124,7 +124,7 @@ def parse(options: list[str]) -> Plan:
     if name is None:
         raise UserError(f"swap train needs --preset NAME; known: {', '.join(listed()) or 'none'}")
     device = local_device(chosen(args.device))
-    run_code(args.cfg, lambda flag: given(options, flag) is not None, say)
+    run_code(options_of(args.cfg), lambda flag: given(options, flag) is not None, say)
     cfg = with_robot(args.cfg, robot, say)
     if checkpoint or model:
         tell_robot(default, cfg, robot, say)

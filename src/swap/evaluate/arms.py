@@ -69,8 +69,8 @@ def obeyed(trainer: Trainer) -> dict[str, bool]:
 
 def _mlp_obeys(mlp: NormalizedMLP, generator: torch.Generator) -> bool:
     x = torch.randn(N, mlp.width, generator=generator)
-    there = mlp(mlp.coordinates(mlp.net.rep_in(x)))
-    return torch.equal(there, mlp.net.rep_out(mlp(mlp.coordinates(x))))
+    there = mlp(mlp.coordinates(mlp.rep_in(x)))
+    return torch.equal(there, mlp.rep_out(mlp(mlp.coordinates(x))))
 
 
 def _model_obeys(model: WorldModel, generator: torch.Generator) -> dict[str, bool]:

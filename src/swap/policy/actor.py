@@ -26,10 +26,17 @@ class Actor(nn.Module):
         min_std: float,
         max_std: float,
         equivariant: bool,
+        network: str = "mlp",
     ) -> None:
         super().__init__()
         self.mlp = NormalizedMLP(
-            rep, hidden, action, act=act, out_gain=OUT_GAIN, equivariant=equivariant
+            rep,
+            hidden,
+            action,
+            act=act,
+            out_gain=OUT_GAIN,
+            equivariant=equivariant,
+            network=network,
         )
         self.head = GaussianHead(
             action, init_std=init_std, min_std=min_std, max_std=max_std, equivariant=equivariant

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import torch
 
@@ -14,6 +15,7 @@ from swap.learn.trainer import NETWORKS
 from swap.policy import Agent, Discriminator, Networks, build_networks
 from swap.presets import ParkourCfg
 from swap.presets.table import get_preset
+from swap.presets.user_code import with_user_code
 from swap.registry import Say
 from swap.runs.saved_model import SavedModel, read_model
 from swap.runs.stored_robot import with_robot
@@ -87,9 +89,10 @@ def misfit(name: str, how: str) -> UserError:
     return UserError(f"the weights do not fit their config: '{name}' {how}; fetch the model again")
 
 
-def load_trained(path: Path) -> TrainedRobot:
-    """From the folder of a run, its newest sound checkpoint; from a kept file; or by its name."""
-    return _able(read_model(path))
+def load_trained(path: Path, **code: Any) -> TrainedRobot:
+    """From the folder of a run, its newest sound checkpoint; from a kept file; or by its name.
+    `code`: its actor, critic, encoder or observations, by the user's words, where they are code."""
+    return _able(read_model(path), print, **code)
 
 
 def untrained(preset: str) -> TrainedRobot:
@@ -97,11 +100,12 @@ def untrained(preset: str) -> TrainedRobot:
     cfg = get_preset(preset)
     if not isinstance(cfg, ParkourCfg):
         raise UserError(f"preset '{preset}' trains no robot; name another, e.g. swap or teacher")
-    return _able(SavedModel(preset, 0, cfg, {}))
+    return _able(SavedModel(preset, 0, cfg, {}), print)
 
 
-def _able(model: SavedModel, say: Say = print) -> TrainedRobot:
-    cfg = with_known_rewards(with_robot(model.cfg), say)
+def _able(model: SavedModel, say: Say, **code: Any) -> TrainedRobot:
+    cfg = with_user_code(with_robot(model.cfg), say, **code)
+    cfg = with_known_rewards(cfg, say)
     return TrainedRobot(model.name, model.iteration, cfg, model.tensors)
 
 

@@ -20,7 +20,8 @@ from swap.validate import check_numbers
 from swap.world_model.batch import Sequences
 from swap.world_model.decoder import Decoder, Reconstruction
 from swap.world_model.depth import DepthCodec
-from swap.world_model.encoder import PROP_CLIP, Encoder
+from swap.world_model.encoder import PROP_CLIP
+from swap.world_model.encoder_registry import ENCODERS, EncoderSpec
 from swap.world_model.loss import FIGURES, Loss, LossCfg
 from swap.world_model.rssm import Latent, Rssm
 
@@ -54,6 +55,9 @@ class WorldModelCfg:
     loss: LossCfg = field(default_factory=LossCfg)
     equivariant: bool = True
     """Mirrored observations give mirrored latents; False is the plain twin."""
+    encoder: str = "cnn"
+    """What reads image and proprioception: cnn, or a class of yours, file.py:NAME or
+    package.module:NAME, which runs when you name it here."""
 
     def __post_init__(self) -> None:
         check_numbers(
@@ -66,6 +70,7 @@ class WorldModelCfg:
         )
         if not self.reads or len(set(self.reads)) < len(self.reads):
             raise UserError(f"model.net.reads={self.reads}; name at least one group, each once")
+        ENCODERS.check(self.encoder)
         for name in ("deter", "hidden", "prop_hidden", "decoder_hidden"):
             halves(getattr(self, name), name)
 
@@ -101,7 +106,8 @@ class WorldModel(nn.Module):
         eq = cfg.equivariant
         targets = (prop, self.body, self.foot)
         self.categoricals = Categoricals(cfg.variables, cfg.classes, cfg.unimix, equivariant=eq)
-        self.encoder = Encoder(image, cfg.channels, prop.rep, cfg.prop_hidden, equivariant=eq)
+        seen = EncoderSpec(image, prop.rep, cfg.channels, cfg.prop_hidden, eq)
+        self.encoder = ENCODERS[cfg.encoder](seen)
         self.rssm = Rssm(
             deter=cfg.deter,
             hidden=cfg.hidden,
