@@ -303,7 +303,7 @@ def test_a_run_that_is_stopped_says_all_that_must_be_typed_again(here):
 
 
 def test_pairs_may_be_typed_with_equals_signs():
-    from swap.cli.train import split_pairs
+    from swap.cli.train_argv import split_pairs
 
     def split(line):
         return " ".join(split_pairs(line.split()))
