@@ -1,4 +1,4 @@
-"""A word in, a thing out: one table for each kind of thing that users may bring along.
+"""One table for each kind of thing that users may bring along, found by name or import string.
 
 A word is a name or an import string. Names are known: built in, added from Python, or offered by an
 installed package (an entry point). Import strings, `package.module:NAME` or `path/file.py:NAME`,

@@ -1,5 +1,4 @@
-"""`swap train`: a preset with its options, a robot to begin with, or a run to go on with, in; a
-trained run folder out."""
+"""`swap train`: trains a preset, starts from a saved robot, or resumes a run."""
 
 import contextlib
 import dataclasses

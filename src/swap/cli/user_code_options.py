@@ -1,5 +1,4 @@
-"""Options of commands that act with a robot: its sensors and networks, where they are code of the
-user's."""
+"""Options that name a robot's sensors and networks where these are the user's own code."""
 
 from dataclasses import dataclass
 from typing import Annotated, Any

@@ -1,4 +1,4 @@
-"""What an environment can be told: frozen dataclasses of plain values, checked when made."""
+"""The configuration of an environment: frozen dataclasses that are checked when they are made."""
 
 from dataclasses import dataclass, field
 from functools import cached_property

@@ -1,4 +1,5 @@
-"""Actions in, observations, rewards and ends of episodes out, for N robots at once.
+"""The environment: takes actions and gives observations, rewards and ends of episodes, for N robots
+at once.
 
 Worlds are reset one step late, see `swap.env.step`.
 """

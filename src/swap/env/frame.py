@@ -1,4 +1,5 @@
-"""The engine's state and the height maps in, one Frame out: all that rewards and endings read.
+"""Computes a Frame, all that rewards and terminations read, from the engine's state and the height
+maps.
 
 `FrameBuilder` remembers what is needed from one control step to the next. It is the only place
 where time passes; rewards and endings are pure functions of a Frame.

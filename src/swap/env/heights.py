@@ -1,4 +1,4 @@
-"""Boxes and poses in, the three height maps out, measured with as few rays as they need.
+"""Measures the three height maps with as few rays as they need.
 
 The terrain map and the body map are the same grid, one shifted against the other. One strip that
 covers both is measured, and each map is a run of its rows.

@@ -1,4 +1,4 @@
-"""One control step in, the groups of observations that networks read out: see `observation_terms`.
+"""Computes the groups of observations that networks read; they are declared in `observation_terms`.
 
 Every group is packed in the order of its layout.
 """

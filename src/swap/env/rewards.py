@@ -1,4 +1,4 @@
-"""A Frame in, a reward for each world out: one pure function a row of the paper's Table.
+"""The reward terms: each is a pure function of a Frame, one for each row of the paper's table.
 
 `REWARDS` is the table of functions and equations, `reward_presets` has their weights. `paper` is
 the paper's own, with the two terms against exploits that WMP adds. As it stands the wall is a trap:

@@ -1,5 +1,5 @@
-"""A robot's body and the sizes of what it senses in; how every quantity mirrors, and the layout of
-each group that networks read, out. What there is to observe is declared in `observation_terms`."""
+"""Says how every quantity of a robot mirrors, and lays out the groups that networks read. What can
+be observed is declared in `observation_terms`."""
 
 from dataclasses import dataclass, field
 from functools import cached_property

@@ -1,4 +1,4 @@
-"""Worlds in; which course each gets, what it is told to do there, and who begins anew, out.
+"""Decides which course each world gets, which commands, and which worlds begin a new episode.
 
 This is all in which training differs from measuring: here the tasks of training, whose levels
 follow the robots' successes; in `swap.env.trials` those of measuring, which are given.

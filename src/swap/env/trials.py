@@ -1,4 +1,4 @@
-"""Courses in, success or failure of one episode on each out: the environment for measuring.
+"""The environment for measuring: one episode on each given course, which succeeds or fails.
 
 Same physics, observations and ends as in training, but the course and the command of every world
 are given, there is no curriculum, and a world whose episode has ended stands idle. Noise,

@@ -1,4 +1,4 @@
-"""Presets of the ablation in; what each network obeys, as measured, and how large it is, out."""
+"""Measures which networks of each arm of the ablation obey the mirror, and how large they are."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Metrics of runs and files of `swap eval` in; curves, and the tables that compare them, out."""
+"""Reads metrics of runs and files of `swap eval`, and compares them as curves and tables."""
 
 import contextlib
 import json

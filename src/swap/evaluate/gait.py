@@ -1,5 +1,4 @@
-"""A trained robot in; how it walks on flat ground, speed by speed, and how the reference gaits of
-that robot do, out.
+"""Measures how a trained robot walks on flat ground, speed by speed, beside its reference gaits.
 
 One episode in every world with mean actions and a fixed command; the noise, randomisation and
 scattered starts of training, but no pushes. What a robot does first is left out.

@@ -1,4 +1,4 @@
-"""Scenes and their mirror images in, how far what happens in one is from the other's image out.
+"""Measures how far a scene and its mirror image drift apart in simulation.
 
 Every pair of worlds starts mirrored: course, randomisation, state, targets and the noise of the
 camera. Then physics runs, and the second world must be the image of the first.

@@ -1,5 +1,5 @@
-"""A trained robot in; how far each of its networks, and its life in mirrored worlds, is from the
-mirror image, out.
+"""Measures how far a robot's networks, and its behaviour in mirrored worlds, are from their mirror
+image.
 
 First it is driven, without exploration, in pairs of mirrored worlds on the cpu engine: course,
 robot, start, noise and pushes of one are the image of the other's. Where policy and world model are

@@ -1,4 +1,4 @@
-"""The same depth images as ours, from mujoco-warp's own renderer."""
+"""Renders our depth images with mujoco-warp's own renderer, for comparison."""
 
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""A trained policy in; how often it succeeds, by family and size of the obstacle, out.
+"""Measures how often a trained policy succeeds, by family and size of the obstacle.
 
 Each point is so many trials of one size: one episode each, on a random course of its own, with mean
 actions, a fixed command, and the noise, randomisation and scattered starts of training. A trial is

@@ -1,5 +1,5 @@
-"""Reference motion and the policy's own -> a discriminator that tells them apart, and a reward for
-motion that it takes for the reference (adversarial motion prior).
+"""Trains a discriminator to tell reference motion from the policy's, and rewards motion that it
+takes for reference (adversarial motion prior).
 
 Expert and policy are told apart by least squares, +1 and -1; a penalty on the gradient at the
 expert's samples keeps the answer smooth. The gradient is that with respect to the normalised input.

@@ -1,4 +1,4 @@
-"""Observations of worlds that are being stepped in, what they know of the terrain out: h.
+"""Keeps the world model's latent state of all worlds while they are stepped.
 
 The latent ticks every k steps, and every tick is put away for the world model to learn from.
 """

@@ -1,4 +1,4 @@
-"""Steps of worlds in, a reward for moving like the reference motions out (AMP)."""
+"""Rewards worlds for moving like the reference motions (AMP)."""
 
 from collections.abc import Mapping
 

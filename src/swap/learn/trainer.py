@@ -1,4 +1,4 @@
-"""Worlds in, a trained policy out: the loop, and all it takes to go on tomorrow as if today."""
+"""The training loop, and all the state it takes to resume it exactly."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace

@@ -1,4 +1,5 @@
-"""Clips -> what the discriminator reads: pairs of successive frames (q, v, ω, q̇), as tensors."""
+"""Turns clips into what the discriminator reads: pairs of successive frames (q, v, ω, q̇), as
+tensors."""
 
 from collections.abc import Callable, Sequence
 

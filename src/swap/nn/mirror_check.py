@@ -1,4 +1,5 @@
-"""A network of somebody else's in; nothing out, or one line if it does not give what it promises.
+"""Checks that a network of the user's has the promised outputs and obeys the mirror, or says in one
+line what is wrong.
 
 It is tried on random inputs and on their mirror images, with random weights: a constraint must
 hold whatever is learned, and first weights may be zero where it does not.

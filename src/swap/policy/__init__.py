@@ -1,4 +1,4 @@
-"""What decides and what judges, and the latent state both read. Read in this order:
+"""Actor, critic and discriminator, and the latent state they read. Read in this order:
 
 network_registry -> normalized_mlp -> actor -> critic -> actor_critic -> discriminator ->
 latent_state -> networks -> agent

@@ -1,4 +1,4 @@
-"""Observations -> a distribution over actions, mirrored when they are mirrored."""
+"""The actor: a distribution over actions, which mirrors when the observations do."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""Named observation groups in; actions, their density and values out, normalisation included."""
+"""Actor and critic on named groups of observations, with their normalisation."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Observations in, actions without exploration out, with a world model behind them or without.
+"""Acts without exploration noise, with a world model or without.
 
 The one way to act in evaluation, films and audits. A policy that reads a latent state has it held
 between ticks by `LatentState`, as in training, but with the likeliest z instead of a sample.

@@ -1,4 +1,4 @@
-"""Observations -> the return to expect, the same for a scene and its mirror image."""
+"""The critic: the expected return, the same for a scene and its mirror image."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,5 @@
-"""Two successive frames of motion -> how much they look like the reference, mirrored or not."""
+"""Scores how much two successive frames look like the reference motion, the same for their mirror
+image."""
 
 from collections.abc import Sequence
 

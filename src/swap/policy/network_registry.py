@@ -1,4 +1,4 @@
-"""A word and a spec in, the network of an actor or a critic out: ours, or one of the user's.
+"""Makes the network of an actor or a critic: one of ours, or one that the user names.
 
 A network of your own is a `torch.nn.Module` whose constructor takes a `NetworkSpec`, named by an
 import string: see docs/extend.md. The normaliser before it and the std of actions stay ours.

@@ -1,4 +1,4 @@
-"""Raw observations -> normalised, in even and odd coordinates -> whatever a network makes of them.
+"""Normalises raw observations, turns them into even and odd coordinates, and applies a network.
 
 The two halves of the way are separate, because a sample is read once when it is collected and many
 times when it is learned from: normalising and splitting are done once.

@@ -1,4 +1,4 @@
-"""The config of a run in, the name of its class out, and back: what files say of it.
+"""The names under which files refer to the config classes.
 
 Of a preset of somebody else's a file tells the name, which runs nothing. Which class its config is
 of must be known all the same, and is one of these.

@@ -1,4 +1,4 @@
-"""Parkour from a height map: environment, policy and PPO in, a trainer out."""
+"""The config of training from a height map: environment, policy and PPO."""
 
 from dataclasses import dataclass, field
 from typing import Literal

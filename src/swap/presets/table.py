@@ -1,4 +1,5 @@
-"""Presets: a name in, a whole config out, from which `swap train` builds what it trains.
+"""The table of presets. A preset is a name for a whole config, from which `swap train` builds what
+it trains.
 
 A preset of your own is a config in a file or a package of yours, named by an import string: see
 docs/extend.md.

@@ -1,4 +1,4 @@
-"""A config in; what it names that is code out, and run where the user has named it."""
+"""Finds the code that a config names, and runs it where the user has named it."""
 
 import shlex
 from collections.abc import Callable, Sequence

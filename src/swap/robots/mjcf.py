@@ -1,4 +1,4 @@
-"""A Robot and a number of box slots -> the MuJoCo model of one world, as an MjSpec.
+"""Builds the MuJoCo model of one world, as an MjSpec, from a Robot and a number of box slots.
 
 The robot is spheres and capsules only: MuJoCo's capsule-box collider treats left and right alike,
 its box-box collider does not. Robot shapes meet boxes and nothing else. Boxes have priority, so

@@ -1,4 +1,4 @@
-"""Checkpoints of a run: tensors, numbers and config in, a numbered folder out; and the way back.
+"""Saves the tensors, numbers and config of a run in a numbered folder, and loads them.
 
 A checkpoint is written beside its place, seen through to the disk and renamed into `000123/`; the
 file `latest` moves last. Whenever the power goes, `latest` names a whole checkpoint. Reading checks

@@ -1,4 +1,4 @@
-"""Watches the metrics: a fault in, its name and the evidence out, and a verdict: go on or stop."""
+"""Watches the metrics for faults, saves evidence, and stops the run if they persist."""
 
 import math
 import re

@@ -1,4 +1,4 @@
-"""Configs and tensors of older runs and models -> the same by today's names.
+"""Renames what older runs and models call by other names.
 
 A checkpoint and a card say in `cfg_version` whose names they use; without it, it is 0. To rename a
 config key or a part of a tensor's name, or to give a config another shape, append a `Renames` to

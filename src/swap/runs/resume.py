@@ -1,4 +1,4 @@
-"""The checkpoint of a run in; with which config, and until when, the run goes on, out."""
+"""Decides with which config, and until when, a resumed run goes on."""
 
 import dataclasses
 from pathlib import Path

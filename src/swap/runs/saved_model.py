@@ -1,4 +1,4 @@
-"""The folder of a run or a kept file in, its config and what it has learned out; and a file of it.
+"""Reads config and learned tensors from a run folder or a kept file, and writes such a file.
 
 A kept file names its tensors as a checkpoint does: networks, and optimisers if they were asked for.
 The curriculum is in it as `curriculum/FAMILY`: the frontiers of all worlds of that family, sorted.

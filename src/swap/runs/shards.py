@@ -1,4 +1,4 @@
-"""A folder of sealed files: tensors and facts in, shards with a manifest out, and back again.
+"""Writes a folder of sealed files, shards of tensors with a manifest, and reads it back.
 
     000.safetensors, 001.safetensors, ...   the tensors, each file small enough to commit or to send
     manifest.json                           the facts, who wrote it, size and sha256 of every shard

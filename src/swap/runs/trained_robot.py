@@ -1,4 +1,4 @@
-"""A run's folder or a kept file in, its networks out, ready to act in any environment."""
+"""Loads the networks of a run folder or a kept file, ready to act in any environment."""
 
 from dataclasses import replace
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""A trained policy and courses in; a film of one attempt at each, and how they ended, out."""
+"""Films one attempt of a trained policy at each course, and tells how it ended."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace

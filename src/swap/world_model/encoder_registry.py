@@ -1,4 +1,4 @@
-"""A word and a spec in, the world model's encoder out: ours, or one of the user's.
+"""Makes the world model's encoder: one of ours, or one that the user names.
 
 An encoder of your own is a `torch.nn.Module` whose constructor takes an `EncoderSpec`, named by an
 import string: see docs/extend.md.

@@ -1,4 +1,4 @@
-"""Depth, proprioception and actions in; a latent state, predictions and their loss out.
+"""The world model: tracks a latent state, predicts, decodes, and computes its loss.
 
 Everything is fp32 (TF32 products where the caller allows them): the loop is bound by launches, not
 by arithmetic, and a latent carried over hundreds of ticks is no place for eight bits of mantissa.
