@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Annotated, Literal
+from typing import Annotated
 
 import tyro
 
@@ -298,5 +298,3 @@ QUIET = (
     StartCfg(0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0),
 )
 """Perfect senses and one start, for measuring."""
-
-EngineName = Literal["cpu", "gpu"]

@@ -23,7 +23,7 @@ from swap.device.cuda_graph import GraphedCallable
 from swap.device.threads import one_thread
 from swap.distributed import SINGLE_PROCESS, ProcessGroup
 from swap.env.bank import CourseBank, StartsAndGoals, assign_families, build_bank
-from swap.env.cfg import EngineName, EnvCfg
+from swap.env.cfg import EnvCfg
 from swap.env.commands import Commands
 from swap.env.curriculum import Curriculum
 from swap.env.frame import Frame, FrameBuilder
@@ -38,7 +38,7 @@ from swap.env.terminations import EndReason, Terminations, Verdict
 from swap.env_spec import EnvSpec
 from swap.errors import UserError
 from swap.sensors import DepthCamera
-from swap.sim import BODY_PARTS, CONTROL_DT, FIXED, make_engine
+from swap.sim import BODY_PARTS, CONTROL_DT, FIXED, EngineName, make_engine
 from swap.state_dict import copy_into, join_states, sub_state
 from swap.symmetry import Layout
 

@@ -14,12 +14,12 @@ from torch import Tensor
 from swap.courses import Course
 from swap.distributed import SINGLE_PROCESS, ProcessGroup
 from swap.env.bank import CourseBank
-from swap.env.cfg import EngineName, EnvCfg
+from swap.env.cfg import EnvCfg
 from swap.env.env import ParkourEnv, Step
 from swap.env.frame import Frame
 from swap.env.terminations import EndReason, Verdict
 from swap.errors import UserError
-from swap.sim import CONTROL_DT
+from swap.sim import CONTROL_DT, EngineName
 from swap.sim.randomise import Draw
 
 

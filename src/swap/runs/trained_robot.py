@@ -5,7 +5,6 @@ from pathlib import Path
 import torch
 
 from swap.env import ParkourEnv
-from swap.env.cfg import EngineName
 from swap.errors import UserError, printable
 from swap.learn.amp import build_discriminator
 from swap.learn.style_reward import GROUP
@@ -99,7 +98,3 @@ def untrained(preset: str) -> TrainedRobot:
 
 def _able(model: SavedModel) -> TrainedRobot:
     return TrainedRobot(model.name, model.iteration, with_robot(model.cfg), model.tensors)
-
-
-def engine_for(device: str) -> EngineName:
-    return "gpu" if torch.device(device).type == "cuda" else "cpu"

@@ -7,15 +7,17 @@ from swap.sim.engine import (
     CONTACT_ROWS,
     CONTACTS,
     Engine,
+    EngineName,
     FaultReport,
     Start,
     State,
+    engine_for,
     make_engine,
     standing,
 )
 from swap.sim.motor import motor_torque
 from swap.sim.randomise import BODY_PARTS, FIXED, Draw, Ranges, draw, draw_push, mirror, nominal
-from swap.sim.rate import CONTROL_DT, SUBSTEPS
+from swap.sim.rate import CONTROL_DT, GRAVITY, SUBSTEPS
 
 __all__ = [
     "BODY_PARTS",
@@ -23,15 +25,18 @@ __all__ = [
     "CONTACT_ROWS",
     "CONTROL_DT",
     "FIXED",
+    "GRAVITY",
     "SUBSTEPS",
     "Draw",
     "Engine",
+    "EngineName",
     "FaultReport",
     "Ranges",
     "Start",
     "State",
     "draw",
     "draw_push",
+    "engine_for",
     "make_engine",
     "mirror",
     "motor_torque",
