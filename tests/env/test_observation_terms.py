@@ -7,6 +7,7 @@ import torch
 
 import tiny_swap
 from swap.cli import main as cli
+from swap.cli.check_model import judged
 from swap.cli.train import parse
 from swap.env import OBSERVATIONS, EnvCfg, Observation, ObservationNoiseCfg, ParkourEnv, Spaces
 from swap.errors import UserError
@@ -101,6 +102,10 @@ def test_words_that_name_nothing_new(words, says):
         ({"name": "history"}, "observation 'history' is there already; rename yours"),
         ({"rep": trivial(3)}, r"is read as \[3, 4\], by its rep it is \[3, 3\]"),
         ({"read": lambda now: now.state.foot_force}, r"is read as \[3, 4, 3\]"),
+        ({"read": lambda now: 3.0}, "is read as float, by its rep"),
+        ({"read": lambda now: now.foot}, r"read that fails: .*py, line \d+: AttributeError: 'Read"),
+        ({"rep": lambda spaces: spaces.legs}, r"rep that fails: .*py, line \d+: AttributeError"),
+        ({"rep": lambda spaces: 4}, "has a rep that is none: 4"),
     ],
 )
 def test_a_sensor_that_does_not_fit_is_one_line(known, change, says):
@@ -173,6 +178,9 @@ def test_every_network_reads_it_and_mirrors_to_the_last_bit(known):
     for name in ("policy/actor", "policy/critic", "model/encoder.prop", "model/decoder.vectors"):
         wider = [k for k, x in robot.tensors.items() if k.startswith(name) and x.shape != before[k]]
         assert wider, name
+    (row,) = ModelAudit(robot, "cpu", ("tilted_box", "rocks")).sensed()
+    assert row["largest"] > 0.05
+    assert row["pass"] is True
     parts, lives = audited(robot)
     assert {row["part"]: row["error"] for row in parts if row["error"]} == {}
     assert all(row["pass"] for row in (*parts, *lives)), (parts, lives)
@@ -181,7 +189,12 @@ def test_every_network_reads_it_and_mirrors_to_the_last_bit(known):
 def test_a_sensor_with_a_wrong_mirror_is_noticed(known):
     """Networks obey any rep; worlds only the right one."""
     known(rep=trivial(4))
-    parts, lives = audited(trained(seeing()))
+    robot = trained(seeing())
+    (row,) = ModelAudit(robot, "cpu", ("tilted_box", "rocks")).sensed()
+    assert row["error"] > 0.1 * row["largest"]
+    assert row["pass"] is False
+    assert judged([row], [], []) == ("FAILED: the rep of foot_load", True)
+    parts, lives = audited(robot)
     assert all(row["pass"] for row in parts)
     assert max(row["error, m"] for row in lives) > 10 * LIMIT_M
     assert not any(row["pass"] for row in lives)

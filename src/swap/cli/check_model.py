@@ -11,6 +11,10 @@ from swap.device.choice import chosen
 from swap.errors import UserError
 from swap.validate import check_numbers
 
+SENSED = (
+    "What mirrored worlds observed under mirrored actions. error: the largest distance from the "
+    "mirror image that the observation's rep makes.",
+)
 FED = (
     "The networks were fed what robots observed, and its mirror image. largest: of their outputs; "
     "error: the largest difference between the outputs and the mirrored ones. 0 is equal to the "
@@ -64,22 +68,26 @@ def run(args: Args) -> int:
         preset_from_user(args.preset)
     robot = load_trained(args.run, **args.code.given()) if args.run else untrained(args.preset)
     audit = ModelAudit(robot, device, families)
+    sensed: list[Row] = list(audit.sensed())
     audit.drive(args.steps)
     fed: list[Row] = list(audit.parts())
     lived: list[Row] = list(audit.lived())
     who = f"{robot.name}, iteration {robot.iteration}, {args.steps} control steps, {device}"
+    if sensed:
+        show(Report(f"Observations beside the usual ones ({who})", sensed, SENSED))
     show(Report(f"Networks under the mirror ({who})", fed, FED))
     show(Report(f"Mirrored lives ({who}, limit {LIMIT_M:g} m)", lived, LIVED))
-    verdict, failed = judged(fed, lived)
+    verdict, failed = judged(sensed, fed, lived)
     notes = [*FED, *LIVED, *missing(fed, robot.cfg.learning.amp is not None), verdict]
     print("\n".join(notes[len(FED) + len(LIVED) :]))
-    save(Report(f"Mirror of {who}", [*fed, *lived], notes), args.json)
+    save(Report(f"Mirror of {who}", [*sensed, *fed, *lived], notes), args.json)
     return 1 if failed else 0
 
 
-def judged(fed: list[Row], lived: list[Row]) -> tuple[str, bool]:
+def judged(sensed: list[Row], fed: list[Row], lived: list[Row]) -> tuple[str, bool]:
     """The verdict in words, and whether a claim was broken."""
-    named = [(row["part"], row["pass"]) for row in fed]
+    named = [(f"the rep of {row['observation']}", row["pass"]) for row in sensed]
+    named += [(row["part"], row["pass"]) for row in fed]
     named += [(f"life on {row['family']}", row["pass"]) for row in lived]
     broken = [name for name, passed in named if passed is False]
     unclaimed = [row["part"] for row in fed if not row["equivariant"]]

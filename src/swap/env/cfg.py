@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Annotated, Literal
+from typing import Annotated
 
 import tyro
 
@@ -294,6 +294,3 @@ class EnvCfg:
     @property
     def episode_steps(self) -> int:
         return round(self.terminations.episode_length_s / CONTROL_DT)
-
-
-EngineName = Literal["cpu", "gpu"]

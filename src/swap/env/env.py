@@ -14,7 +14,7 @@ from swap.device.cuda_graph import GraphedCallable
 from swap.device.threads import one_thread
 from swap.distributed import SINGLE_PROCESS, ProcessGroup
 from swap.env.bank import StartsAndGoals
-from swap.env.cfg import EngineName, EnvCfg
+from swap.env.cfg import EnvCfg
 from swap.env.commands import Commands
 from swap.env.frame import Frame, FrameBuilder
 from swap.env.heights import Heights
@@ -29,7 +29,7 @@ from swap.env.tasks import CurriculumTasks, Tasks
 from swap.env.terminations import Terminations
 from swap.env_spec import EnvSpec
 from swap.sensors import DepthCamera
-from swap.sim import BODY_PARTS, CONTROL_DT, FIXED, engine_device, make_engine
+from swap.sim import BODY_PARTS, CONTROL_DT, FIXED, EngineName, engine_device, make_engine
 from swap.state_dict import copy_into, join_states, sub_state
 from swap.symmetry import Layout
 

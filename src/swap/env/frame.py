@@ -15,6 +15,7 @@ from swap.courses import Goals, held, reached
 from swap.env.heights import Heights
 from swap.robots import PARTS, Robot
 from swap.sim import CONTROL_DT, State
+from swap.sim.engine import FEET, SHANKS, THIGHS, TRUNK
 
 TOUCH_N = 1.0
 """A foot with more force than this stands."""
@@ -164,8 +165,8 @@ class FrameBuilder:
         below = terrain.unflatten(1, (self._grid.rows, self._grid.cols))
         height = -below[:, self._below[0], self._below[1]].mean((1, 2))
 
-        force = state.force.norm(dim=-1)  # [N, 13]: feet, thighs, shanks, trunk
-        touching = force[:, :4] > TOUCH_N
+        force = state.force.norm(dim=-1)  # [N, 13]
+        touching = force[:, FEET] > TOUCH_N
         standing = touching | self._touched  # a foot that bounces for a step has not stepped
         landed = standing & (self._air_s > 0)
         air_s = self._air_s + CONTROL_DT
@@ -175,7 +176,7 @@ class FrameBuilder:
         ground_z = state.base_pos[:, 2] - height
         above = state.foot_pos[..., 2] - ground_z[:, None] - self._foot_radius
         swing_m = torch.maximum(self._swing_m, above)
-        hit = (force[:, 4:12] > HIT_N).unflatten(1, (2, 4)).transpose(1, 2).flatten(1)
+        hit = torch.stack([force[:, THIGHS], force[:, SHANKS]], 2).flatten(1) > HIT_N
         self._touched.copy_(touching)
         self._air_s.copy_(air_s).masked_fill_(standing, 0)
         self._swing_m.copy_(swing_m).masked_fill_(standing, 0)
@@ -225,7 +226,7 @@ class FrameBuilder:
             swing_m=swing_m,
             slip_mps=slip_mps,
             hit=hit,
-            trunk_force=force[:, 12],
+            trunk_force=force[:, TRUNK],
             action=self.action,
             last_action=self.last_action,
             older_action=self.older_action,

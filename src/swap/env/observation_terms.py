@@ -17,9 +17,10 @@ minus foot); gains and link factors are given as what they differ from nominal.
 """
 
 import math
+import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from torch import Tensor
 
@@ -35,6 +36,9 @@ if TYPE_CHECKING:  # this is known where there is no simulator
     from swap.env.spaces import Spaces
     from swap.robots import Robot
     from swap.sim import Draw, State
+
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -77,8 +81,32 @@ class Observation:
                 raise UserError(f"observation '{self.name}' has {what}={x}; give 0 or more")
 
     def field(self, spaces: "Spaces") -> Field:
-        rep = self.rep if isinstance(self.rep, Rep) else self.rep(spaces)
+        rep = self.rep if isinstance(self.rep, Rep) else self._ask("rep", self.rep, spaces)
+        if not isinstance(rep, Rep):
+            raise UserError(f"observation '{self.name}' has a rep that is none: {rep!r:.80}")
         return Field(self.name, rep, self.symbol, self.doc)
+
+    def value(self, now: Reading, shape: tuple[int, int]) -> Tensor:
+        """What is read, float32; one line if it is not of this shape."""
+        x = self._ask("read", self.read, now)
+        if not isinstance(x, Tensor) or x.shape != shape:
+            found = list(x.shape) if isinstance(x, Tensor) else type(x).__name__
+            raise UserError(
+                f"observation '{self.name}' is read as {found}, by its rep it is {list(shape)}; "
+                "let both say the same"
+            )
+        return x.float()
+
+    def _ask(self, what: str, function: Callable[..., T], *given: object) -> T:
+        """What goes wrong in a function of a user's is one line."""
+        try:
+            return function(*given)
+        except UserError:
+            raise
+        except Exception as error:
+            at = traceback.extract_tb(error.__traceback__)[-1]
+            why = f"{at.filename}, line {at.lineno}: {type(error).__name__}: {error}"
+            raise UserError(f"observation '{self.name}' has a {what} that fails: {why}") from error
 
     def scale_of(self, robot: "Robot") -> float:
         return self.scale(robot) if callable(self.scale) else self.scale

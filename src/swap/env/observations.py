@@ -10,7 +10,6 @@ from swap.env.cfg import ObservationNoiseCfg
 from swap.env.observation_terms import GROUPS, HISTORY, NOISELESS, Observation, Reading
 from swap.env.random_source import RandomSource
 from swap.env.spaces import Spaces
-from swap.errors import UserError
 from swap.robots import Robot
 
 
@@ -53,13 +52,8 @@ class Observations:
         return out
 
     def _value(self, term: Observation, now: Reading) -> Tensor:
-        x, scale = term.read(now), self._scale[term.name]
-        if x.shape != self._shape[term.name]:
-            raise UserError(
-                f"observation '{term.name}' is read as {list(x.shape)}, by its rep it is "
-                f"{list(self._shape[term.name])}; let both say the same"
-            )
-        return x.float() if scale == 1 else x * scale
+        x, scale = term.value(now, self._shape[term.name]), self._scale[term.name]
+        return x if scale == 1 else x * scale
 
     def _remember(self, step: Tensor, fresh: Tensor) -> Tensor:
         """The past steps, with this one as the newest."""

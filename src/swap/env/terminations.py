@@ -15,9 +15,7 @@ from swap.courses import HOLD_S, Goals, fallen
 from swap.env.cfg import TerminationCfg
 from swap.env.frame import Frame
 from swap.robots import Robot
-from swap.sim import CONTROL_DT
-
-GRAVITY = 9.81
+from swap.sim import CONTROL_DT, GRAVITY
 
 
 class EndReason(IntEnum):

@@ -25,8 +25,8 @@ from swap.motions.effort import torques
 from swap.motions.library import commands, fitted
 from swap.robots import Robot
 from swap.robots.kinematics import leg_points_in_world
-from swap.runs.trained_robot import TrainedRobot, engine_for
-from swap.sim import CONTROL_DT
+from swap.runs.trained_robot import TrainedRobot
+from swap.sim import CONTROL_DT, engine_for
 
 SETTLE_S = 2.0
 """Left out at the start: the robot gets going."""

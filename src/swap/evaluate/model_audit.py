@@ -41,6 +41,8 @@ GRID = 1024.0
 Two mirrored worlds are some 1e-12 apart, in float64. Now and then that becomes a unit in the last
 place of a float32 observation; a policy answers it, and a walking robot is chaos: without rounding
 the trained teacher and its image were 2e-6 m apart after 2 s, and 1 m after 6 s."""
+SENSED = 1e-3
+"""An observation that mirrors is off by less than this times its largest value."""
 LIMIT_M = TOLERANCE["cpu"]["position"]
 Outputs = dict[str, Tensor]
 
@@ -75,6 +77,35 @@ class ModelAudit:
         self._done: list[Tensor] = []
         self._off: list[Tensor] = []
         self._way: list[Tensor] = []
+
+    # --- sensed ---------------------------------------------------------------------------------
+    @torch.no_grad()
+    def sensed(self, steps: int = 25) -> Iterator[dict[str, Any]]:
+        """A row for each observation beside the usual ones: how far what mirrored worlds observe is
+        from the mirror image, under mirrored actions. Networks obey any rep, worlds only the right
+        one."""
+        env, names = self.env, [term.name for term in self.env.spaces.extra]
+        if not names:
+            return
+        rep, draw = env.spaces.action.rep, torch.Generator().manual_seed(self._seed)
+        largest, errors = dict.fromkeys(names, 0.0), dict.fromkeys(names, 0.0)
+        obs = env.reset()
+        for _ in range(steps):
+            for name in names:
+                here, there = obs[name].chunk(2)
+                off = (there - env.groups[name].rep(here)).abs().max()
+                largest[name] = max(largest[name], float(here.abs().max()))
+                errors[name] = max(errors[name], float(off))
+            half = 0.5 * torch.randn(self.pairs, rep.dim, generator=draw).to(env.device)
+            obs = env.step(torch.cat([half, rep(half)])).obs
+        for name in names:
+            yield {
+                "observation": name,
+                "largest": largest[name],
+                "error": errors[name],
+                # Written so that NaN fails.
+                "pass": errors[name] <= SENSED * largest[name],
+            }
 
     # --- driven ---------------------------------------------------------------------------------
     @torch.no_grad()

@@ -22,7 +22,8 @@ from swap.env.trials import TrialResults, Trials
 from swap.errors import UserError
 from swap.evaluate.causes import RANDOM, causes, drawn_values
 from swap.evaluate.wilson import wilson
-from swap.runs.trained_robot import TrainedRobot, engine_for
+from swap.runs.trained_robot import TrainedRobot
+from swap.sim import engine_for
 
 Side = Literal["left", "right", "both"]
 """Where courses are high that have a high side: left, as they are built; right, all mirrored; both,

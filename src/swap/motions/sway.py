@@ -14,8 +14,8 @@ import numpy as np
 from swap.motions.gaits import Gait
 from swap.motions.timing import GaitTiming, scale_of
 from swap.robots import Robot
+from swap.sim import GRAVITY
 
-GRAVITY = 9.81
 HARMONICS = 8
 SAMPLES = 512
 STAND_BOB_M = 0.01

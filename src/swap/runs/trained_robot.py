@@ -7,7 +7,6 @@ from typing import Any
 import torch
 
 from swap.env import REWARDS, ParkourEnv, RewardCfg
-from swap.env.cfg import EngineName
 from swap.errors import UserError, printable
 from swap.learn.amp import build_discriminator
 from swap.learn.style_reward import GROUP
@@ -116,7 +115,3 @@ def with_known_rewards(cfg: ParkourCfg, say: Say) -> ParkourCfg:
         return cfg
     say(f"not run: {printable(', '.join(missing))}, rewards of its training; none is needed here")
     return replace(cfg, env=replace(cfg.env, rewards=RewardCfg()))
-
-
-def engine_for(device: str) -> EngineName:
-    return "gpu" if torch.device(device).type == "cuda" else "cpu"
