@@ -30,7 +30,7 @@ from swap.files import try_file
 from swap.presets import TrainCfg
 from swap.presets.kinds import class_of, shown
 from swap.presets.parkour import ParkourCfg
-from swap.presets.table import get_preset, listed
+from swap.presets.table import PRESETS, get_preset
 from swap.presets.user_code import options_of, preset_from_user, run_code, typed_again
 from swap.registry import is_code
 from swap.runs import Checkpoint, from_json, load, seed_everything, to_json, train
@@ -131,11 +131,11 @@ def parse(options: list[str]) -> Plan:
         if any(given(options, goal) is not None for goal in ("--iterations", "--steps")):
             default = aimless(default)  # a goal that is given takes the place of the preset's
     about = f"{Args.__doc__} On several GPUs: torchrun --nproc-per-node 4 -m swap train ..."
-    about += f" Presets: {', '.join(listed()) or 'none yet'}."
+    about += f" Presets: {', '.join(PRESETS)}."
     start = Args(cfg=default)
     args = parse_options(Args, "swap train", options, default=start, description=about)
     if name is None:
-        raise UserError(f"swap train needs --preset NAME; known: {', '.join(listed()) or 'none'}")
+        raise UserError(f"swap train needs --preset NAME; known: {', '.join(PRESETS)}")
     device = local_device(chosen(args.device))
     run_code(options_of(args.cfg), lambda flag: given(options, flag) is not None, say)
     cfg = with_robot(args.cfg, robot, say)
@@ -244,7 +244,7 @@ def work(plan: Plan, processes: ProcessGroup) -> int:
 
 
 def memory_of(cfg: TrainCfg, device: str, processes: ProcessGroup) -> str:
-    """Each GPU has its own, but all processes share that of the machine. Nothing of a toy's."""
+    """Each GPU has its own, but all processes share that of the machine. Only of robots."""
     if not isinstance(cfg, ParkourCfg):
         return ""
     share = processes.size if device.startswith("cuda") else 1
@@ -268,7 +268,7 @@ def remembered(checkpoint: Checkpoint, preset: str | None) -> tuple[str, TrainCf
     spent = checkpoint.numbers.get("run")
     if not isinstance(name, str) or not isinstance(spent, dict) or not known(spent):
         raise UserError(f"'{checkpoint.path}' does not say what was trained, and for how long")
-    kind = class_of({**checkpoint.config, "preset": preset or name})
+    kind = class_of({**checkpoint.config, "preset": preset or name}) or type(get_preset(name))
     return shown(name), from_json(kind, checkpoint.config["cfg"])
 
 
