@@ -26,7 +26,7 @@ from swap.distributed import (
 )
 from swap.errors import UserError
 from swap.files import try_file
-from swap.presets.table import TrainCfg, get_preset, listed
+from swap.presets.table import PRESETS, TrainCfg, get_preset
 from swap.presets.user_code import options_of, preset_from_user, run_code, typed_again
 from swap.registry import is_code
 from swap.runs import Checkpoint, RunResult, load, seed_everything, train
@@ -117,11 +117,11 @@ def parse(options: list[str]) -> Plan:
             default = without_goals(default)  # a goal that is given takes the place of the preset's
     check_camera(options, name, default)
     about = f"{Args.__doc__} On several GPUs: torchrun --nproc-per-node 4 -m swap train ..."
-    about += f" Presets: {', '.join(listed()) or 'none yet'}."
+    about += f" Presets: {', '.join(PRESETS)}."
     start = Args(cfg=default)
     args = parse_options(Args, "swap train", options, default=start, description=about)
     if name is None:
-        raise UserError(f"swap train needs --preset NAME; known: {', '.join(listed()) or 'none'}")
+        raise UserError(f"swap train needs --preset NAME; known: {', '.join(PRESETS)}")
     device = local_device(chosen(args.device))
     run_code(options_of(args.cfg), lambda flag: given(options, flag) is not None, say)
     cfg = with_robot(args.cfg, robot, say)

@@ -41,7 +41,7 @@ class TrainCfg:
 PRESETS: Registry[TrainCfg] = Registry(
     "preset", "swap.presets", instance_of(TrainCfg, "swap.presets.TrainCfg"), how="--preset {}"
 )
-"""Name -> config. Names that begin with an underscore are for tests and are not listed."""
+"""Name -> config."""
 
 
 def register(name: str, cfg: TrainCfg) -> None:
@@ -51,7 +51,3 @@ def register(name: str, cfg: TrainCfg) -> None:
 
 def get_preset(name: str) -> TrainCfg:
     return PRESETS[name]
-
-
-def listed() -> list[str]:
-    return [name for name in PRESETS if not name.startswith("_")]

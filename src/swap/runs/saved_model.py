@@ -148,6 +148,11 @@ def read_model(path: Path, say: Say = print) -> SavedModel:
 def model_of(path: Path, config: Mapping[str, Any], iteration: Any, tensors: Tensors) -> SavedModel:
     """`config` is what `swap train` writes into checkpoints, and `keep` into cards."""
     preset, kind = config.get("preset"), class_of(config)
+    if kind is None:
+        raise UserError(
+            f"'{path}' has a config of a class of its own, by the preset '{shown(str(preset))}', "
+            f"which is not run; only swap train --resume takes it, with that --preset"
+        )
     if not isinstance(preset, str) or not issubclass(kind, ParkourCfg) or not is_count(iteration):
         raise UserError(f"'{path}' holds no trained robot; name the folder of a swap train run")
     cfg, figures = from_json(kind, config.get("cfg")), config.get("figures")
