@@ -12,13 +12,14 @@ import torch
 import toy_model
 from pair import SIZE, begin, play
 from swap.distributed import ProcessGroup
+from swap.env import Spaces
 from swap.learn import AMP, AMPCfg, ModelCfg, ModelLearner, ReplayBuffer, SymmetryCfg, Trainer
 from swap.learn.gradient_step import PooledNorms
 from swap.learn.metrics import MetricAccumulator
 from swap.learn.rollout import Rollout
 from swap.nn import RunningNorm
 from swap.state_dict import copy_into
-from swap.symmetry import Spaces, signs
+from swap.symmetry import signs
 from toy_world import Toy, small
 
 CPU = torch.device("cpu")

@@ -1,4 +1,4 @@
-"""Tensors by name in, the same filled from a checkpoint out; nothing moves in memory.
+"""Joins, splits and fills tensors by name, in place.
 
 Whatever lives from one step to the next stays where it was made and is written in place, so that
 recordings keep their addresses. What can be put away has a `state_dict()`, as torch's modules have:

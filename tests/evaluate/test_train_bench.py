@@ -8,6 +8,7 @@ import torch
 
 from swap.errors import UserError
 from swap.evaluate.train_bench import SECTIONS, SectionTimer, bench
+from toy_run import TOY
 
 
 def test_calls_are_counted_by_name():
@@ -50,4 +51,4 @@ def test_an_iteration_of_a_small_teacher_is_the_sum_of_its_parts():
 
 def test_a_preset_that_trains_no_robot_is_refused():
     with pytest.raises(UserError, match="trains no robot"):
-        bench("_toy", worlds=None, iterations=1, warm_up=0, device="cpu")
+        bench(TOY, worlds=None, iterations=1, warm_up=0, device="cpu")

@@ -7,13 +7,13 @@ import pytest
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from swap.env import Spaces
 from swap.errors import UserError
 from swap.learn import AMP, AMPCfg
 from swap.learn.metrics import MetricAccumulator
 from swap.learn.ring_buffer import RingBuffer
 from swap.policy import style_reward
 from swap.state_dict import copy_into
-from swap.symmetry import Spaces
 
 FRAME = Spaces().layout("joint_pos", "lin_vel", "ang_vel", "joint_vel").rep
 N, STEPS = 32, 8

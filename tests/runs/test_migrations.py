@@ -98,6 +98,7 @@ def test_a_newer_model_is_refused_in_one_line(tmp_path, monkeypatch):
         ("--env.camera", migrations.CAMERA),
         ("--env.no-camera", migrations.CAMERA),
         ("--env.camera.every", "--env.camera.every"),
+        ("--env.rewards.weights", "--env.rewards.terms"),
         ("--ppo.std-decay", "--ppo.std-decay"),
         ("--minutes", "--minutes"),
     ],
@@ -176,6 +177,7 @@ def test_cards_of_before_give_the_configs_they_gave(name):
     new = to_json(from_json(type(get_preset(name)), told["cfg"]))
     moved = {"ppo.kl": "ppo.desired_kl", "env.hardest": "env.max_difficulty"}
     moved |= {"env.ends.episode_s": "env.terminations.episode_length_s", "env.robot": "env.robot"}
+    moved |= {"env.rewards.weights": "env.rewards.terms"}
     moved |= {"run.guard.share": "run.guard.fault_fraction", "ppo.calm_std": "ppo.final_max_std"}
     if name == "swap":
         moved |= {"env.camera_every": "env.camera.every", "model.net.k": "env.camera.every"}

@@ -13,7 +13,7 @@ class Args:
     """Time the parts of an iteration of one or more presets: physics, sensors, world model, PPO."""
 
     preset: tuple[str, ...] = ("swap",)
-    """What to train; several are timed one after the other."""
+    """What to train, yours as file.py:NAME; several are timed one after the other."""
     worlds: int | None = None
     """Robots side by side; by default as many as the preset has."""
     iterations: int = 100

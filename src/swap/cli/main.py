@@ -18,6 +18,7 @@ from typing import Any, TypeVar
 import swap
 from swap import signals
 from swap.errors import UserError, unknown
+from swap.registry import forget
 from swap.streams import lost_output, prepare_streams
 
 T = TypeVar("T")
@@ -115,6 +116,7 @@ def dispatch(argv: list[str]) -> int:
 
 def prepare(argv: list[str]) -> Callable[[], int]:
     """What is to be done: everything is imported and read, and nothing is begun."""
+    forget()
     if not argv or argv[0] in ("-h", "--help"):
         return lambda: shown(overview())
     if argv[0] == "--version":

@@ -1,19 +1,21 @@
-"""What an environment can be told: frozen dataclasses of plain values, checked when made."""
+"""The configuration of an environment: frozen dataclasses that are checked when they are made."""
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Annotated, Literal
+from typing import Annotated
 
 import tyro
 
 from swap.courses import FAMILIES
-from swap.env.rewards import REWARDS, RewardPreset
+from swap.env.observation_terms import OBSERVATIONS
+from swap.env.reward_presets import WEIGHTS, RewardPreset
+from swap.env.rewards import REWARDS
+from swap.env.spaces import Spaces
 from swap.env_spec import CameraSpec, EnvSpec
-from swap.errors import UserError, unknown
+from swap.errors import UserError
 from swap.robots import Robot, load
-from swap.sensors import DepthCameraCfg
+from swap.sensors import DepthCameraCfg, OpticsCfg
 from swap.sim import CONTACT_ROWS, CONTACTS, CONTROL_DT, Ranges
-from swap.symmetry import Spaces
 from swap.validate import check_numbers
 
 Range = tuple[float, float]
@@ -92,19 +94,22 @@ class CurriculumCfg:
 
 @dataclass(frozen=True)
 class RewardCfg:
-    """Which preset of the reward table, and what to change in it."""
+    """Which preset of weights, and what to change in it or to add to it."""
 
     preset: RewardPreset = "teacher"
-    """`paper`: the paper's weights; `teacher`: the cure for its trap at the wall."""
-    weights: tuple[tuple[str, float], ...] = ()
-    """Weights that replace the preset's, by name of the term: `swap rewards` lists them."""
+    """paper: the paper's weights; teacher: the cure for its trap at the wall; tiny: the same
+    without its terms for the gait; none: only the terms that are given."""
+    terms: tuple[tuple[str, float], ...] = ()
+    """Terms and their weights, which replace the preset's: names of swap rewards, or functions of
+    yours, file.py:NAME or package.module:NAME, which run when you name them here. TERM=WEIGHT will
+    do, too."""
 
     def __post_init__(self) -> None:
         check_numbers(self, "rewards.")
-        names = [row.name for row in REWARDS]
-        for name, _ in self.weights:
-            if name not in names:
-                raise unknown("reward", name, names)
+        for name, _ in self.terms:
+            REWARDS.check(name)
+        if not any({**WEIGHTS[self.preset], **dict(self.terms)}.values()):
+            raise UserError("rewards.terms gives no term a weight; e.g. headway 1")
 
 
 @dataclass(frozen=True)
@@ -198,7 +203,7 @@ class EnvCfg:
     """Everything about an environment but its size, engine, device and seed."""
 
     robot: str = "apollo"
-    """A known robot, or the path of a robot file, which runs when you name it here."""
+    """A known robot, or a robot file of yours, which runs when you name it here."""
     robot_data: Annotated[Robot | None, tyro.conf.Suppress] = None
     """The robot itself, as checkpoints and cards hold it; None: the known one of that name."""
     families: tuple[tuple[str, float], ...] = (
@@ -209,7 +214,8 @@ class EnvCfg:
         ("lateral_slope", 0.1),
         ("rocks", 0.15),
     )
-    """Course families and the share of the worlds each gets; shares need not sum to one."""
+    """Course families and the share of the worlds each gets; shares need not sum to one. A family
+    of yours is file.py:NAME or package.module:NAME, which runs when you name it here."""
     levels: int = 20
     """Difficulties of each family, evenly from 0 to `max_difficulty`."""
     max_difficulty: float = 1.0
@@ -225,6 +231,9 @@ class EnvCfg:
     """Actions are clipped to this before anything reads them."""
     camera: Annotated[DepthCameraCfg | None, tyro.conf.AvoidSubcommands] = None
     """The depth camera, for what sees by one; None: no images among the observations."""
+    observations: tuple[str, ...] = ()
+    """Observations beside the usual groups, each a group of its own name, for actor, critic and
+    world model to read: lin_vel, contacts, friction, ..."""
     contacts: int = CONTACTS
     """On the GPU, room for so many contacts and candidates a world, in a pool all share; a full one
     drops contacts and shows as guard/contact_pool. On the CPU MuJoCo makes room as needed."""
@@ -246,10 +255,11 @@ class EnvCfg:
             positive=("action_clip",),
             not_negative=("max_difficulty",),
         )
+        for word in self.observations:
+            OBSERVATIONS.check(word)
         names = [name for name, _ in self.families]
         for name, share in self.families:
-            if name not in FAMILIES:
-                raise unknown("course family", name, FAMILIES)
+            FAMILIES.check(name)
             _need(
                 share > 0, f"family '{name}' has share {share:g}; give more than 0 or leave it out"
             )
@@ -266,17 +276,21 @@ class EnvCfg:
         return self.robot_data or load(self.robot)
 
     @cached_property
+    def spaces(self) -> Spaces:
+        """What is observed of its robot, and how it mirrors."""
+        optics = OpticsCfg() if self.camera is None else self.camera.optics
+        extra = tuple(OBSERVATIONS[word] for word in self.observations)
+        return Spaces(self.load_robot().body, extra, optics)
+
+    @cached_property
     def spec(self) -> EnvSpec:
         """What networks must know of an environment of this config."""
-        spaces, camera = Spaces(self.load_robot().body), None
+        camera = None
         if self.camera is not None:
             eye = self.camera.optics
             camera = CameraSpec(eye.rows, eye.cols, eye.near_m, eye.far_m, self.camera.every)
-        return EnvSpec(spaces.groups, spaces.action, self.action_clip, camera)
+        return EnvSpec(self.spaces.groups, self.spaces.action, self.action_clip, camera)
 
     @property
     def episode_steps(self) -> int:
         return round(self.terminations.episode_length_s / CONTROL_DT)
-
-
-EngineName = Literal["cpu", "gpu"]

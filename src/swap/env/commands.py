@@ -1,4 +1,4 @@
-"""Headings and levels in, the velocity command of each world out.
+"""Draws the velocity command of each world.
 
 On a course the command is forward speed along the lane. Free worlds (flat ground only) are asked to
 go anywhere, sideways too, or to stand. The yaw rate always comes from a heading to hold.

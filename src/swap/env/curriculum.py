@@ -1,4 +1,4 @@
-"""Outcomes of episodes in, the level of each world's next episode out.
+"""Chooses the level of each world's next episode from how the last ones ended.
 
 Every world has a frontier: the level it works on. A success there moves it up, a failure down, each
 with some chance. Part of the episodes replay a random level below it, so that what was learned

@@ -1,4 +1,5 @@
-"""Actions in, observations, rewards and ends of episodes out, for N robots at once.
+"""The environment: takes actions and gives observations, rewards and ends of episodes, for N robots
+at once.
 
 Worlds are reset one step late, see `swap.env.step`.
 """
@@ -12,11 +13,12 @@ from swap.device.cuda_graph import GraphedCallable
 from swap.device.threads import one_thread
 from swap.distributed import SINGLE_PROCESS, ProcessGroup
 from swap.env.bank import StartsAndGoals
-from swap.env.cfg import EngineName, EnvCfg
+from swap.env.cfg import EnvCfg
 from swap.env.commands import Commands
 from swap.env.frame import Frame, FrameBuilder
 from swap.env.heights import Heights
 from swap.env.metrics import EpisodeMetrics
+from swap.env.observation_terms import Reading
 from swap.env.observations import Observations
 from swap.env.random_source import RandomSource
 from swap.env.rewards import Rewards
@@ -25,10 +27,10 @@ from swap.env.step import Step
 from swap.env.tasks import CurriculumTasks, Tasks
 from swap.env.terminations import Terminations
 from swap.env_spec import EnvSpec
-from swap.sensors import DepthCamera, HeightCfg
-from swap.sim import BODY_PARTS, CONTROL_DT, FIXED, engine_device, make_engine
+from swap.sensors import DepthCamera
+from swap.sim import BODY_PARTS, CONTROL_DT, FIXED, EngineName, engine_device, make_engine
 from swap.state_dict import copy_into, join_states, sub_state
-from swap.symmetry import Layout, Spaces
+from swap.symmetry import Layout
 
 
 class ParkourEnv:
@@ -56,7 +58,7 @@ class ParkourEnv:
         bank, self.curriculum = self.tasks.bank, self.tasks.curriculum
         self.families, self.family = bank.families, self.tasks.family
         self.robot = cfg.load_robot()
-        self.spaces = Spaces(self.robot.body)
+        self.spaces = cfg.spaces
         self.engine = make_engine(
             engine,
             self.robot,
@@ -79,7 +81,7 @@ class ParkourEnv:
         self._bodies_every = cfg.random.bodies_every if ranging and not self._on_cpu else 0
         self._push_share = CONTROL_DT / every if (every := cfg.random.push_every_s) else 0.0
 
-        self.heights = Heights(HeightCfg(), n, bank.slots, place)
+        self.heights = Heights(self.spaces.heights, len(self.robot.legs), n, bank.slots, place)
         self.camera = (
             DepthCamera(cfg.camera, self.robot.camera, n, bank.slots, place, seed=seed)
             if cfg.camera
@@ -89,10 +91,9 @@ class ParkourEnv:
         self.frame_builder = FrameBuilder(
             self.robot, self.heights, cfg.terminations.stall_m, self.known_empty
         )
-        self.rewards = Rewards(cfg.rewards.preset, dict(cfg.rewards.weights), place)
+        self.rewards = Rewards(cfg.rewards.preset, dict(cfg.rewards.terms), place)
         self.terminations = Terminations(cfg.terminations, self.robot)
         self.observations = Observations(cfg.noise, self.robot, self.spaces, self.rng)
-        self.observations.set_traits(self.engine.drawn)
         self.starts = Starts(cfg.start, self.robot, self.rng)
         self.episode_metrics = EpisodeMetrics(
             bank.families, self.family, self.rewards.names, self.known_empty
@@ -191,7 +192,6 @@ class ParkourEnv:
         if self._varies:
             given = self.rng.draw(self.cfg.random.ranges, self.robot)
             self.engine.randomise(mask, given, bodies=bodies)
-            self.observations.set_traits(self.engine.drawn)
         self.engine.reset(mask, self.starts.draw(self._ground.start_z, self._ground.run_up))
         self.tasks.instruct(mask, self.commands)
 
@@ -200,7 +200,6 @@ class ParkourEnv:
         recordings, the observation still to come tells of the body that acts next."""
         given = self.rng.draw(self.cfg.random.ranges, self.robot)
         self.engine.renew_bodies(self._old_body, given)
-        self.observations.set_traits(self.engine.drawn)
         self._old_body.zero_()
 
     def _push(self) -> None:
@@ -230,7 +229,11 @@ class ParkourEnv:
             self.frame_builder.reset(fresh, self.engine.state)
             self._ended.masked_fill_(fresh, False)
         self.commands.advance(frame.heading_rad, self.curriculum.progress)
-        return self.observations(frame, self.commands.value, self.heights, fresh)
+        told, engine = self.commands.value, self.engine
+        now = Reading(
+            frame, told, self.heights, engine.state, engine.drawn, engine.boxes, self.robot
+        )
+        return self.observations(now, fresh)
 
     def _photograph(self, obs: dict[str, Tensor]) -> dict[str, Tensor]:
         """`obs` with images, new every k steps; a fresh world gets its first at once."""
@@ -266,7 +269,6 @@ class ParkourEnv:
         copy_into(self._live(), state)
         self.engine.load_state_dict(sub_state("engine/", state))
         self._ground.select(self.engine.course_id)
-        self.observations.set_traits(self.engine.drawn)
         if self.camera is not None:
             self.camera.load_state_dict(sub_state("camera/", state), self.engine.boxes)
         self.rng.generator.set_state(state["generator"].cpu())

@@ -1,4 +1,5 @@
-"""The engine's state and the height maps in, one Frame out: all that rewards and endings read.
+"""Computes a Frame, all that rewards and terminations read, from the engine's state and the height
+maps.
 
 `FrameBuilder` remembers what is needed from one control step to the next. It is the only place
 where time passes; rewards and endings are pure functions of a Frame.
@@ -14,6 +15,7 @@ from swap.courses import Goals, held, reached
 from swap.env.heights import Heights
 from swap.robots import PARTS, Robot
 from swap.sim import CONTROL_DT, State
+from swap.sim.engine import FEET, SHANKS, THIGHS, TRUNK
 from swap.state_dict import Buffers
 
 TOUCH_N = 1.0
@@ -165,8 +167,8 @@ class FrameBuilder(Buffers):
         below = terrain.unflatten(1, (self._grid.rows, self._grid.cols))
         height = -below[:, self._below[0], self._below[1]].mean((1, 2))
 
-        force = state.force.norm(dim=-1)  # [N, 13]: feet, thighs, shanks, trunk
-        touching = force[:, :4] > TOUCH_N
+        force = state.force.norm(dim=-1)  # [N, 13]
+        touching = force[:, FEET] > TOUCH_N
         standing = touching | self.touched  # a foot that bounces for a step has not stepped
         landed = standing & (self.air_s > 0)
         air_s = self.air_s + CONTROL_DT
@@ -176,7 +178,7 @@ class FrameBuilder(Buffers):
         ground_z = state.base_pos[:, 2] - height
         above = state.foot_pos[..., 2] - ground_z[:, None] - self._foot_radius
         swing_m = torch.maximum(self.swing_m, above)
-        hit = (force[:, 4:12] > HIT_N).unflatten(1, (2, 4)).transpose(1, 2).flatten(1)
+        hit = torch.stack([force[:, THIGHS], force[:, SHANKS]], 2).flatten(1) > HIT_N
         self.touched.copy_(touching)
         self.air_s.copy_(air_s).masked_fill_(standing, 0)
         self.swing_m.copy_(swing_m).masked_fill_(standing, 0)
@@ -226,7 +228,7 @@ class FrameBuilder(Buffers):
             swing_m=swing_m,
             slip_mps=slip_mps,
             hit=hit,
-            trunk_force=force[:, 12],
+            trunk_force=force[:, TRUNK],
             action=self.action,
             last_action=self.last_action,
             older_action=self.older_action,

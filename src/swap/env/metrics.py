@@ -1,4 +1,4 @@
-"""Steps and ends of episodes in, named figures out: sums stay on the device until they are read."""
+"""Sums up named figures over steps and episodes, on the device until they are read."""
 
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""Worlds in; which course each gets, what it is told to do there, and who begins anew, out.
+"""Decides which course each world gets, which commands, and which worlds begin a new episode.
 
 This is all in which training differs from measuring: here the tasks of training, whose levels
 follow the robots' successes; in `swap.env.trials` those of measuring, which are given.
@@ -9,6 +9,7 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
+from swap.courses import FAMILIES
 from swap.distributed import SINGLE_PROCESS, ProcessGroup
 from swap.env.bank import CourseBank, assign_families, build_bank
 from swap.env.cfg import CurriculumCfg, EnvCfg
@@ -66,7 +67,8 @@ class CurriculumTasks:
     @classmethod
     def of(cls, cfg: EnvCfg, rng: RandomSource, seed: int) -> "CurriculumTasks":
         """Those of a config: its families in their shares, on courses made from `seed`."""
-        names, shares = zip(*cfg.families, strict=True)
+        words, shares = zip(*cfg.families, strict=True)
+        names = [FAMILIES[word].name for word in words]
         bank = build_bank(
             names, cfg.levels, cfg.variants, cfg.mirror_half, seed, cfg.max_difficulty
         )

@@ -1,4 +1,4 @@
-"""A policy and worlds in; a rollout with advantages out, without waiting for the device."""
+"""Collects a rollout with advantages, without waiting for the device."""
 
 from collections.abc import Callable, Mapping
 

@@ -1,4 +1,4 @@
-"""Worlds in, a trained policy out: the loop, and all it takes to go on tomorrow as if today."""
+"""The training loop, and all the state it takes to resume it exactly."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -22,7 +22,7 @@ from swap.learn.ppo import PPO, PPOCfg
 from swap.learn.replay import ReplayBuffer
 from swap.learn.rollout import Rollout
 from swap.learn.stopwatch import Stopwatch
-from swap.learn.style_reward import GROUP, StyleReward, frame_of
+from swap.learn.style_reward import GROUP, StyleReward
 from swap.learn.symmetry_baselines import (
     AugmentedAMP,
     AugmentedModelLearner,
@@ -211,7 +211,7 @@ class Trainer:
         if self.learner is not None:
             latent_tracker = self._make_latent_tracker(self.learner.replay)
         if self.amp is not None:
-            style = StyleReward(self.amp, self.env.spec.groups[GROUP], self.env.n)
+            style = StyleReward(self.amp, self.env.spec.groups[GROUP].dim, self.env.n)
         if self.mirrors:
             mirrored_inputs = MirroredInputs(
                 self.policy, self.env.spec.groups, self.device, self.augments
@@ -240,7 +240,7 @@ class Trainer:
     def _make_amp(self, cfg: AMPCfg, reference: Tensor | None) -> AMP:
         if reference is None:
             raise UserError("style needs reference motion; give transitions, or set amp to None")
-        frame, split = frame_of(self.env.spec.groups[GROUP]), self.processes.split_evenly
+        frame, split = self.env.spec.groups[GROUP], self.processes.split_evenly
         batch, kept = split(cfg.batch, "amp.batch"), max(1, cfg.replay // self.processes.size)
         cfg = replace(cfg, batch=batch, replay=kept)
         return (AugmentedAMP if self.augments else AMP)(

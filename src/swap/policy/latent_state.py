@@ -1,4 +1,5 @@
-"""Observations at the control rate in, h at the world model's rate out, held for k steps between.
+"""Updates the latent state at the world model's rate and holds h for the k control steps in
+between.
 
 The same code in training, evaluation and play: after every observation `observe`, after every
 decision `record`. All tensors are made once and written in place, so that recordings can read them.

@@ -3,6 +3,7 @@
 run_cfg -> table -> parkour -> teacher -> tiny -> swap
 """
 
+from swap.presets.kinds import KINDS
 from swap.presets.parkour import ParkourCfg
 from swap.presets.run_cfg import GuardCfg, RunCfg
 from swap.presets.swap import ARMS, SwapCfg
@@ -14,6 +15,7 @@ for _name, _cfg in {"teacher": TEACHER, "tiny": TINY, **ARMS}.items():
     register(_name, _cfg)
 
 __all__ = [
+    "KINDS",
     "PRESETS",
     "GuardCfg",
     "ParkourCfg",

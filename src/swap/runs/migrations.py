@@ -1,4 +1,4 @@
-"""Configs and tensors of older runs and models -> the same by today's names.
+"""Renames what older runs and models call by other names.
 
 A checkpoint and a card say in `cfg_version` whose names they use; without it, it is 0. To rename a
 config key or a part of a tensor's name, or to give a config another shape, append a `Renames` to
@@ -14,6 +14,8 @@ import torch
 from torch import Tensor
 
 from swap.errors import printable
+from swap.presets.kinds import kind_of
+from swap.presets.table import TrainCfg
 from swap.runs.config import to_json
 from swap.runs.distributed_trainable import OTHERS_NUMBERS
 from swap.runs.safe_read import DamagedError, is_count
@@ -129,14 +131,16 @@ HISTORY: tuple[Renames, ...] = (
             "model.net.depth.bend": "--model.net.depth-bend",
         },
     ),
+    Renames(config={"env.rewards.weights": "env.rewards.terms"}),
     Renames(move=counts_are_tensors),
 )
 """The first leads from version 0 to version 1, and so on."""
 
 
-def as_stored(preset: str, cfg: Any) -> dict[str, Any]:
+def as_stored(preset: str, cfg: TrainCfg) -> dict[str, Any]:
     """What checkpoints and cards hold of a config."""
-    return {KEY: len(HISTORY), "preset": preset, "cfg": to_json(cfg)}
+    kind = {"kind": name} if (name := kind_of(cfg)) else {}
+    return {KEY: len(HISTORY), "preset": preset, **kind, "cfg": to_json(cfg)}
 
 
 def upgraded(

@@ -1,4 +1,5 @@
-"""Base poses of every control step in, delayed clean and noisy depth images out.
+"""The depth camera: keeps the poses of past control steps and gives delayed images, clean and
+noisy.
 
 Boxes do not move while a robot runs, so a picture taken 100 ms ago is the picture of the pose
 100 ms ago. The delay line therefore holds poses, not frames: any latency costs no images, and a

@@ -1,4 +1,4 @@
-"""Clean depth images in, what a stereo camera makes of them out.
+"""Spoils clean depth images as a stereo camera would.
 
 In this order: error that grows with range, holes along edges, blobs without any return, and now
 and then a frame that never arrives (the previous one is repeated). A hole reads 1, as anything

@@ -1,5 +1,5 @@
-"""mujoco-warp's model with fields of its own for every world: draws in, grip and bodies written in
-place."""
+"""Gives every world its own fields of mujoco-warp's model, and writes friction and bodies into
+them."""
 
 from typing import Any
 
