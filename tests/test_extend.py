@@ -52,9 +52,9 @@ def run(line):
 
 def test_every_part_has_a_file_and_a_training_of_one_minute():
     for title, lines in COMMANDS.items():
-        if title not in (PACKAGED, "A sensor"):
+        if lines and title != PACKAGED:
             assert any("swap train" in line and "--minutes 1 " in line for line in lines), title
-    assert len(FILES) == 6
+    assert len(FILES) >= 6
     every = " ".join(line for lines in COMMANDS.values() for line in lines)
     named = {word.split(":")[0] for word in every.split()}
     assert set(FILES) <= named
@@ -94,7 +94,7 @@ def test_what_a_package_offers_is_known_by_name(reader, capsys):
         what = file.removesuffix(".py").removeprefix("my_")
         inside = text.replace("my_course.py:HURDLES", "hurdles")
         inside = inside.replace("my_reward.py:soft_landing", "soft_landing")
-        (package / f"{names[what]}.py").write_text(inside)
+        (package / f"{names.get(what, what)}.py").write_text(inside)
     (toml,) = re.findall(r"```toml\n(.*?)```", TEXT, re.DOTALL)
     groups = tomllib.loads(toml)["project"]["entry-points"]
     lines = [
