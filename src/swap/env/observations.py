@@ -11,14 +11,20 @@ from swap.env.observation_terms import GROUPS, HISTORY, NOISELESS, Observation, 
 from swap.env.random_source import RandomSource
 from swap.env.spaces import Spaces
 from swap.robots import Robot
+from swap.state_dict import Buffers
 
 
-class Observations:
+class Observations(Buffers):
     """Observation groups of `n` worlds, by name."""
+
+    history: Tensor
+    """[N, H, d]: the past steps, newest first."""
 
     def __init__(
         self, cfg: ObservationNoiseCfg, robot: Robot, spaces: Spaces, rng: RandomSource
     ) -> None:
+        step = spaces.layout(*GROUPS[HISTORY])
+        super().__init__(history=torch.zeros(rng.n, spaces.history, step.dim, device=rng.device))
         self._rng, self._terms, self.groups = rng, spaces.terms, spaces.groups
         self._members = GROUPS | {term.name: (term.name,) for term in spaces.extra}
         self._shape = {x.name: (rng.n, spaces.fields[x.name].dim) for x in self._terms}
@@ -30,12 +36,6 @@ class Observations:
         self._noisy = any(size > 0 for size in sizes)
         row = [x for x, field in zip(sizes, self._errors, strict=True) for _ in range(field.dim)]
         self._noise = torch.tensor(row, device=rng.device)
-        step = spaces.layout(*GROUPS[HISTORY])
-        self._history = torch.zeros(rng.n, spaces.history, step.dim, device=rng.device)
-
-    def tensors(self) -> dict[str, Tensor]:
-        """All that lasts; written in place only."""
-        return {"history": self._history}
 
     def __call__(self, now: Reading, fresh: Tensor) -> dict[str, Tensor]:
         """`fresh` [N] bool: no past before this step. The next call writes over what this gives."""
@@ -58,7 +58,7 @@ class Observations:
     def _remember(self, step: Tensor, fresh: Tensor) -> Tensor:
         """The past steps, with this one as the newest."""
         newest = step[:, None]  # [N, 1, d]
-        older = torch.where(fresh[:, None, None], newest, self._history[:, :-1])
-        self._history[:, 1:] = older
-        self._history[:, :1] = newest
-        return self._history.flatten(1)
+        older = torch.where(fresh[:, None, None], newest, self.history[:, :-1])
+        self.history[:, 1:] = older
+        self.history[:, :1] = newest
+        return self.history.flatten(1)

@@ -84,9 +84,9 @@ class FixedTasks:
     def metrics(self, processes: ProcessGroup = SINGLE_PROCESS) -> dict[str, float]:
         return {}
 
-    def tensors(self) -> dict[str, Tensor]:
+    def state_dict(self) -> dict[str, Tensor]:
         mine = {"idle": self.idle, "reason": self.reason, "trial_steps": self.steps}
-        return {**join_states(curriculum=self.curriculum.tensors()), **mine}
+        return {**join_states(curriculum=self.curriculum.state_dict()), **mine}
 
 
 class Trials(ParkourEnv):
@@ -118,7 +118,8 @@ class Trials(ParkourEnv):
         rng = rng or RandomSource(n, engine_device(engine, device), seed)
         self.trials = FixedTasks(cfg.curriculum, courses, each, command, rng)
         super().__init__(
-            *(cfg, n),
+            cfg,
+            n,
             engine=engine,
             device=device,
             seed=seed,

@@ -6,19 +6,22 @@ from torch import Tensor
 
 from swap.learn.amp import AMP
 from swap.learn.vec_env import VecEnvStep
+from swap.state_dict import Buffers
 
 GROUP = "style"
 """The group of observations that is a frame of motion."""
 
 
-class StyleReward:
+class StyleReward(Buffers):
     """Remembers the last frame of every world and judges the pair it makes with the next."""
+
+    pair: Tensor
+    """[N, 2, d]: the last frame and this one."""
 
     def __init__(self, amp: AMP, width: int, n: int) -> None:
         """`width` of a frame; `n` worlds."""
+        super().__init__(pair=amp.expert.new_zeros(n, 2, width))
         self.amp = amp
-        self.pair = amp.expert.new_zeros(n, 2, width)
-        """[N, 2, d]: the last frame and this one."""
 
     def remember(self, obs: Mapping[str, Tensor]) -> None:
         """What the worlds look like before they act."""

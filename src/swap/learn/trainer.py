@@ -256,7 +256,7 @@ class Trainer:
     # --- resume ---------------------------------------------------------------------------------
     def state_dict(self) -> dict[str, Tensor]:
         """All that changes, copied: to go on does not change it."""
-        state = {**self._live(), **join_states(env=self.env.tensors())}
+        state = {**self._live(), **join_states(env=self.env.state_dict())}
         state["generator"] = self.generator.get_state()
         return {name: x.detach().clone() for name, x in state.items()}
 
@@ -266,7 +266,6 @@ class Trainer:
             "iteration": self.iteration,
             "planned": self.planned,
             "running": self.collector.running,
-            "env": self.env.numbers(),
         }
 
     def load_state_dict(self, state: Mapping[str, Tensor], numbers: Mapping[str, Any]) -> None:
@@ -278,7 +277,7 @@ class Trainer:
         self.generator.set_state(state["generator"].cpu())
         self.iteration, self.collector.running = numbers["iteration"], numbers["running"]
         self.planned = numbers.get("planned")
-        self.env.restore(sub_state("env/", state), numbers["env"])
+        self.env.load_state_dict(sub_state("env/", state))
         self._begin_statistics()
 
     def learned(self) -> dict[str, Tensor]:

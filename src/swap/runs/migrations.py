@@ -73,7 +73,7 @@ def camera_has_a_config(cfg: dict[str, Any]) -> None:
 def counts_are_tensors(numbers: dict[str, Any], tensors: dict[str, Tensor]) -> None:
     """`latent.count` of the numbers is the tensor `latent/count`, and so on. All processes count
     alike, and what they have in common is kept once."""
-    tables = {"latent": "count", "mirrored_latent": "count", "replay": "filled"}
+    tables = {"latent": "count", "mirrored_latent": "count", "replay": "filled", "env": "count"}
     for table, key in tables.items():
         old = find(numbers, [table.removeprefix("mirrored_")]) or {}
         if is_count(old.get(key)) and any(name.startswith(f"{table}/") for name in tensors):

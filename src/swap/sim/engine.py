@@ -146,10 +146,10 @@ class Engine(Protocol):
         """The three figures of `report` [3], on the device, so that nobody waits. They are counted
         from zero again, as after a report."""
 
-    def tensors(self) -> dict[str, Tensor]:
-        """All that the future depends on, by name; the bank is not among it."""
+    def state_dict(self) -> dict[str, Tensor]:
+        """All that the future depends on, by name, live; the bank is not among it."""
 
-    def restore(self, tensors: Mapping[str, Tensor]) -> None:
+    def load_state_dict(self, state: Mapping[str, Tensor]) -> None:
         """Exactly the engine that gave these, its bank being the same."""
 
 
@@ -207,12 +207,12 @@ def standing(robot: Robot, ground_z: Tensor) -> Start:
 
 
 def restore_engine(engine: Engine, saved: Mapping[str, Tensor]) -> None:
-    """What all engines do to `restore`: model fields are made again from courses and draws."""
+    """What all engines do to load a state: model fields are made again from courses and draws."""
     everyone = torch.ones(engine.n, dtype=torch.bool, device=engine.device)
-    copy_into(engine.tensors(), saved)
+    copy_into(engine.state_dict(), saved)
     engine.assign(everyone, engine.course_id)
     engine.randomise(everyone, engine.drawn)
-    copy_into(engine.tensors(), saved)  # a new course made the physics forget
+    copy_into(engine.state_dict(), saved)  # a new course made the physics forget
 
 
 def check_setup(bank: Sequence[Course], n: int) -> None:
