@@ -73,7 +73,10 @@ def make_env(
     if family is None:
         return ParkourEnv(cfg, worlds, engine=engine_for(device), device=device, seed=seed)
     difficulty = 0.0 if size is None else difficulty_of(family, size)
-    courses = [course_of(family, difficulty, k, seed=seed, side="both") for k in range(worlds)]
+    courses = [
+        course_of(family, difficulty, k, seed=seed, side="both", tilt_deg=cfg.tilt_deg)
+        for k in range(worlds)
+    ]
     return trials_env(cfg, courses, speed_mps, device, seed)
 
 

@@ -12,12 +12,14 @@ import sys
 import traceback
 from collections.abc import Callable, Iterator, Mapping
 from functools import reduce
-from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from types import ModuleType
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from swap.errors import UserError, unknown
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 T = TypeVar("T")
 Say = Callable[[str], None]
@@ -121,7 +123,9 @@ class Registry(Generic[T]):
         return thing
 
     # --- installed packages -----------------------------------------------------------------------
-    def _installed(self) -> dict[str, EntryPoint]:
+    def _installed(self) -> "dict[str, EntryPoint]":
+        from importlib.metadata import entry_points  # slow to import, and seldom needed
+
         found: dict[str, EntryPoint] = {}
         for point in entry_points(group=self.group):
             if point.name in self._built_in or point.name in self.added or point.name in found:
@@ -132,7 +136,7 @@ class Registry(Generic[T]):
             found[point.name] = point
         return found
 
-    def _from_package(self, point: EntryPoint) -> T:
+    def _from_package(self, point: "EntryPoint") -> T:
         where = f"entry point '{point.name}' of {self.group}"
         try:
             found = point.load()

@@ -133,6 +133,7 @@ def test_the_paper_preset_is_the_paper():
     }
     weights = WEIGHTS["paper"]
     assert {name: weights[name] for name in REWARDS if REWARDS[name].origin == "paper"} == table
+    assert WEIGHTS["paper-table"] == table  # and nothing else
 
 
 def test_the_sum_is_weighted_times_dt_and_never_negative(w):
@@ -142,6 +143,13 @@ def test_the_sum_is_weighted_times_dt_and_never_negative(w):
     total, terms = rewards(w.frame(2, torque=torque, headway_mps=[1.0, 1.5]))
     torch.testing.assert_close(terms, torch.tensor([[-6.0, 0.0], [2.0, 3.0]]) * 0.02)
     torch.testing.assert_close(total, torch.tensor([0.0, 0.06]))
+
+
+def test_a_sum_below_zero_counts_where_it_is_told_to(w):
+    terms = {"headway": 2.0, "torque": -0.5}
+    rewards = Rewards("none", terms, torch.device("cpu"), only_positive=False)
+    total, _ = rewards(w.frame(1, torque=torch.ones(1, 12), headway_mps=[1.0]))
+    torch.testing.assert_close(total, torch.tensor([-4.0 * 0.02]))
 
 
 def test_weights_can_be_replaced_by_name_and_a_wrong_name_is_told():

@@ -38,6 +38,9 @@ class Args:
     side: Literal["left", "right", "both"] = "both"
     """Where courses are high that have a high side: left, as they are built; right, the same
     mirrored; both, every second trial mirrored."""
+    tilt_deg: tuple[float, float] | None = None
+    """Tilt tilted courses by a random angle of this range, 5 to 20 degrees at most; by default as
+    in the robot's training."""
     seed: int = 1
     """Of courses, starts and noise."""
     blind: bool = False
@@ -62,6 +65,10 @@ class Args:
             positive=("speed",),
             filled=("speed",),
         )
+        if self.tilt_deg is not None:
+            from swap.env.cfg import check_tilt
+
+            check_tilt("--tilt-deg", self.tilt_deg)
 
 
 def run(args: Args) -> int:
@@ -95,6 +102,7 @@ def run(args: Args) -> int:
                 device=device,
                 seed=args.seed,
                 side=args.side,
+                tilt_deg=args.tilt_deg,
                 blind=args.blind,
                 why=args.why,
                 told=told,
@@ -109,7 +117,13 @@ def run(args: Args) -> int:
     if args.blind:
         title += ", blind"
         notes.append("blind: the camera was blanked, the farthest in every pixel.")
-    facts = {"speeds_mps": speeds, "side": args.side, "seed": args.seed, "blind": args.blind}
+    facts = {
+        "speeds_mps": speeds,
+        "side": args.side,
+        "tilt_deg": args.tilt_deg or robot.cfg.env.tilt_deg,
+        "seed": args.seed,
+        "blind": args.blind,
+    }
     hidden = {"difficulty", "reasons", "stalled", "causes"} | (
         {"speed"} if len(speeds) == 1 else set()
     )

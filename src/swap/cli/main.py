@@ -34,6 +34,7 @@ COMMANDS = {
     "eval": "how often a trained robot succeeds, by obstacle and size",
     "record": "the largest box and gap a trained robot masters, beside published ones",
     "gait": "how a trained robot walks, by speed, beside the reference gaits",
+    "reconstruct": "how far a world model's decoded depth is from what was there, on both sides",
     "curves": "runs side by side: how they learned, or what swap eval measured, and a figure",
     "play": "film a trained robot on a course, and what it imagines",
     "keep": "a trained robot as one file with a card: to act, and to start new runs from",

@@ -31,9 +31,10 @@ def run(args: Args) -> int:
     ]
     notes = [
         f"A control step's reward is the weighted sum times {CONTROL_DT:g} s, clipped at zero from "
-        "below.",
-        "paper: the paper's Table. teacher: its height, vertical and orientation terms on flat "
-        "ground only, more for tracking, and pay for new ground. tiny: without terms for the gait.",
+        "below; not so with --env.rewards.no-only-positive.",
+        "paper-table: the paper's Table III. paper: with WMP's terms against exploits. teacher: "
+        "height, vertical and orientation terms on flat ground only, more for tracking, and pay "
+        "for new ground. tiny: without terms for the gait.",
     ]
     show(Report("Rewards", rows, notes), args.json)
     return 0

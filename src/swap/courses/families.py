@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from swap.courses import box, flat, gap, rocks, slope, stairs, stones, tilted
-from swap.courses.blocks import Obstacle, SizeRange
+from swap.courses.blocks import Interval, Obstacle, SizeRange
 from swap.courses.course import SLOTS, Course
 from swap.errors import UserError
 from swap.registry import Registry, guarded, instance_of
@@ -27,9 +27,12 @@ class CourseFamily:
     about: str
     origin: str
     """Where it comes from: paper, WMP, ours."""
-    build: Callable[[float, np.random.Generator], Obstacle]
+    build: Callable[..., Obstacle]
+    """Of a difficulty and a generator; if it `tilts`, of an angle in degrees, too."""
     limit: float | None = None
     """The largest size that can be built, beyond the range; None: the range is all there is."""
+    tilts: bool = False
+    """How far it is tilted can be told apart from its size."""
 
     def __post_init__(self) -> None:
         if not self.name.isidentifier():
@@ -106,6 +109,7 @@ for _family in (
         "a box whose top is high on the left, by 5-20 deg",
         "paper",
         tilted.tilted_box,
+        tilts=True,
     ),
     CourseFamily(
         "tilted_stairs",
@@ -113,6 +117,7 @@ for _family in (
         "stairs with treads high on the left, by 5-20 deg",
         "paper",
         tilted.tilted_stairs,
+        tilts=True,
     ),
     CourseFamily(
         "tilted_gap",
@@ -120,6 +125,7 @@ for _family in (
         "a gap between banks high on the left, by 5-20 deg",
         "paper",
         tilted.tilted_gap,
+        tilts=True,
     ),
     CourseFamily(
         "stepping_stones",
@@ -136,14 +142,23 @@ def get_family(name: str) -> CourseFamily:
     return FAMILIES[name]
 
 
-def make(family: str, difficulty: float, rng: np.random.Generator) -> Course:
-    """One course. The rng varies run-up, landing, rocks and the like, never the size."""
-    return build_course(get_family(family), difficulty, rng)
+def make(
+    family: str, difficulty: float, rng: np.random.Generator, tilt_deg: Interval | None = None
+) -> Course:
+    """One course. The rng varies run-up, landing, rocks and the like, never the size. A family that
+    tilts does so by a random angle of `tilt_deg`, or by one that goes with its size."""
+    return build_course(get_family(family), difficulty, rng, tilt_deg)
 
 
-def build_course(family: CourseFamily, difficulty: float, rng: np.random.Generator) -> Course:
+def build_course(
+    family: CourseFamily,
+    difficulty: float,
+    rng: np.random.Generator,
+    tilt_deg: Interval | None = None,
+) -> Course:
     size = _size(family, difficulty)
-    sketch = family.build(difficulty, rng)
+    angle = (rng.uniform(*tilt_deg),) if family.tilts and tilt_deg is not None else ()
+    sketch = family.build(difficulty, rng, *angle)
     if not isinstance(sketch, Obstacle):
         raise UserError(
             f"course family '{family.name}' builds a {type(sketch).__name__}; return an Obstacle"

@@ -7,6 +7,7 @@ from typing import Annotated
 import tyro
 
 from swap.courses import FAMILIES
+from swap.courses.tilted import TILT_DEG
 from swap.env.observation_terms import OBSERVATIONS
 from swap.env.reward_presets import WEIGHTS, RewardPreset
 from swap.env.rewards import REWARDS
@@ -28,6 +29,15 @@ def _need(fine: bool, says: str) -> None:
 
 def _need_range(name: str, value: Range) -> None:
     _need(value[0] <= value[1], f"{name}={value} runs backwards; give (low, high)")
+
+
+def check_tilt(name: str, tilt_deg: Range) -> None:
+    """Less would count as flat ground, more cannot be built."""
+    low, high = TILT_DEG.low, TILT_DEG.high
+    _need(
+        low <= tilt_deg[0] <= tilt_deg[1] <= high,
+        f"{name}={tilt_deg[0]:g} {tilt_deg[1]:g}; give a range within {low:g} to {high:g} degrees",
+    )
 
 
 @dataclass(frozen=True)
@@ -97,12 +107,15 @@ class RewardCfg:
     """Which preset of weights, and what to change in it or to add to it."""
 
     preset: RewardPreset = "teacher"
-    """paper: the paper's weights; teacher: the cure for its trap at the wall; tiny: the same
-    without its terms for the gait; none: only the terms that are given."""
+    """paper-table: the paper's Table III and nothing else; paper: with WMP's two terms against
+    exploits; teacher: the cure for its trap at the wall; tiny: the same without its terms for the
+    gait; none: only the terms that are given."""
     terms: tuple[tuple[str, float], ...] = ()
     """Terms and their weights, which replace the preset's: names of swap rewards, or functions of
     yours, file.py:NAME or package.module:NAME, which run when you name them here. TERM=WEIGHT will
     do, too."""
+    only_positive: bool = True
+    """A sum below zero counts as zero, so that ending an episode early can never pay."""
 
     def __post_init__(self) -> None:
         check_numbers(self, "rewards.")
@@ -118,8 +131,9 @@ class TerminationCfg:
 
     episode_length_s: float = 20.0
     """The time limit."""
-    stall_s: float = 2.0
-    """No headway for this long on a course is a failure: waiting at a wall must not pay."""
+    stall_s: float | None = 2.0
+    """No headway for this long on a course is a failure: waiting at a wall must not pay. None: a
+    robot may wait for ever."""
     stall_m: float = 0.1
     """Headway is to be this much further ahead than ever before."""
     tilt_z: float = 0.3
@@ -227,6 +241,9 @@ class EnvCfg:
     mirror_half: bool = True
     """Every second variant is mirrored: courses with a high side come high on either. False is for
     studies of what a robot makes of the side that it has never seen."""
+    tilt_deg: Range | None = None
+    """Tilted boxes, stairs and gaps are tilted by a random angle of this range, whatever their
+    size; None: the larger the more, from 5 to 20 degrees."""
     action_clip: float = 6.0
     """Actions are clipped to this before anything reads them."""
     camera: Annotated[DepthCameraCfg | None, tyro.conf.AvoidSubcommands] = None
@@ -264,6 +281,8 @@ class EnvCfg:
                 share > 0, f"family '{name}' has share {share:g}; give more than 0 or leave it out"
             )
             _need(names.count(name) == 1, f"family '{name}' is listed twice; add up its shares")
+        if self.tilt_deg is not None:
+            check_tilt("tilt_deg", self.tilt_deg)
         _need(bool(names), "families is empty; list at least one, e.g. flat 1")
         _need(
             self.curriculum.initial_level <= self.levels,

@@ -91,7 +91,10 @@ class ParkourEnv:
         self.frame_builder = FrameBuilder(
             self.robot, self.heights, cfg.terminations.stall_m, self.known_empty
         )
-        self.rewards = Rewards(cfg.rewards.preset, dict(cfg.rewards.terms), place)
+        weights = cfg.rewards
+        self.rewards = Rewards(
+            weights.preset, dict(weights.terms), place, only_positive=weights.only_positive
+        )
         self.terminations = Terminations(cfg.terminations, self.robot)
         self.observations = Observations(cfg.noise, self.robot, self.spaces, self.rng)
         self.starts = Starts(cfg.start, self.robot, self.rng)

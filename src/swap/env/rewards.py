@@ -1,13 +1,13 @@
 """The reward terms: each is a pure function of a Frame, one for each row of the paper's table.
 
-`REWARDS` is the table of functions and equations, `reward_presets` has their weights. `paper` is
-the paper's own, with the two terms against exploits that WMP adds. As it stands the wall is a trap:
-standing at it outlives falling off it. `teacher` is what got out of it: the terms that hold the
-trunk low, level and calm only count on flat ground, tracking weighs more, and new ground pays.
+`REWARDS` is the table of functions and equations, `reward_presets` has their weights. `paper-table`
+is the paper's own, `paper` adds the two terms against exploits that WMP has. There the wall is a
+trap: standing at it outlives falling off it. `teacher` is what got out of it: the terms that hold
+the trunk low, level and calm only count on flat ground, tracking weighs more, and new ground pays.
 A term of your own is any function of a Frame, named by an import string: see docs/extend.md.
 
-The sum is weighted, multiplied by the control step and clipped at zero from below, so that ending
-an episode early can never pay.
+The sum is weighted, multiplied by the control step and, unless it is told otherwise, clipped at
+zero from below, so that ending an episode early can never pay.
 """
 
 from collections.abc import Callable, Mapping
@@ -259,10 +259,16 @@ class Rewards:
     """The terms that have a weight; `names` in order."""
 
     def __init__(
-        self, preset: RewardPreset, terms: Mapping[str, float], device: torch.device
+        self,
+        preset: RewardPreset,
+        terms: Mapping[str, float],
+        device: torch.device,
+        *,
+        only_positive: bool = True,
     ) -> None:
         """`terms` replace weights of the preset and add to it: first what is built in, in the order
-        of the table, then what is not, in the order given."""
+        of the table, then what is not, in the order given. `only_positive`: less than 0 is 0."""
+        self._only_positive = only_positive
         weights = {**dict.fromkeys(REWARDS.added, 0.0), **WEIGHTS[preset], **terms}
         chosen = {name: weight for name, weight in weights.items() if weight != 0}
         self._terms = [REWARDS[name] for name in chosen]
@@ -271,6 +277,7 @@ class Rewards:
         self._weights = torch.tensor(weights_dt, device=device)[:, None]
 
     def __call__(self, frame: Frame) -> tuple[Tensor, Tensor]:
-        """The reward [N], and the weighted terms [T, N] it is the clipped sum of."""
+        """The reward [N], and the weighted terms [T, N] it is the sum of."""
         terms = torch.stack([term.function(frame) for term in self._terms]) * self._weights
-        return terms.sum(0).clamp_(min=0), terms
+        total = terms.sum(0)
+        return total.clamp_(min=0) if self._only_positive else total, terms

@@ -70,7 +70,13 @@ class CurriculumTasks:
         words, shares = zip(*cfg.families, strict=True)
         names = [FAMILIES[word].name for word in words]
         bank = build_bank(
-            names, cfg.levels, cfg.variants, cfg.mirror_half, seed, cfg.max_difficulty
+            names,
+            cfg.levels,
+            cfg.variants,
+            cfg.mirror_half,
+            seed,
+            cfg.max_difficulty,
+            cfg.tilt_deg,
         )
         return cls(cfg.curriculum, bank, assign_families(shares, rng.n), rng)
 

@@ -5,6 +5,7 @@ too: the robot could have gone on, so its value goes on. Were success final, it 
 reward of the rest of the episode, and a policy would learn to stop short of it.
 """
 
+import math
 from dataclasses import dataclass
 from enum import IntEnum
 
@@ -61,6 +62,7 @@ class Terminations:
     def __init__(self, cfg: TerminationCfg, robot: Robot) -> None:
         self._cfg = cfg
         self._steps = round(cfg.episode_length_s / CONTROL_DT)
+        self._stall_s = math.inf if cfg.stall_s is None else cfg.stall_s
         self._hard_n = cfg.trunk_hard * robot.mass * GRAVITY
 
     def __call__(self, f: Frame, goals: Goals, alive: Tensor) -> Verdict:
@@ -73,7 +75,7 @@ class Terminations:
         causes = (  # of two at once the later one counts
             (EndReason.TIME, f.steps >= self._steps),
             (EndReason.STRAYED, ~f.course & (x_y.abs().amax(1) > cfg.stray_m)),
-            (EndReason.STALLED, f.stalled_s >= cfg.stall_s - CONTROL_DT / 2),
+            (EndReason.STALLED, f.stalled_s >= self._stall_s - CONTROL_DT / 2),
             (EndReason.SUCCESS, f.held_s >= HOLD_S - CONTROL_DT / 2),
             (EndReason.OFF_LANE, f.course & (x_y[:, 1].abs() > goals.lane)),
             (EndReason.TRUNK, touched | (f.trunk_force > self._hard_n)),
