@@ -186,11 +186,8 @@ class Trainer:
     @property
     def _shared(self) -> dict[str, Any]:
         """What all of them are given."""
-        return {
-            "metrics": self.metrics,
-            "capture": self.cfg.capture,
-            "processes": self.processes,
-        }
+        more = {"capture": self.cfg.capture, "processes": self.processes}
+        return {"metrics": self.metrics, **more}
 
     def _make_ppo(self) -> PPO:
         make: Callable[..., PPO] = AugmentedPPO if self.augments else PPO
@@ -228,14 +225,8 @@ class Trainer:
         )
 
     def _make_latent_tracker(self, replay: ReplayBuffer) -> LatentTracker:
-        return LatentTracker(
-            self.model,
-            replay,
-            self.latent_noise,
-            self.device,
-            capture=self.cfg.capture,
-            mirrored=self.mirrors,
-        )
+        options = {"capture": self.cfg.capture, "mirrored": self.mirrors}
+        return LatentTracker(self.model, replay, self.latent_noise, self.device, **options)
 
     def _make_amp(self, cfg: AMPCfg, reference: Tensor | None) -> AMP:
         if reference is None:

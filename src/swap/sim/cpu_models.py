@@ -16,8 +16,15 @@ from swap.robots.mjcf import build_spec
 from swap.sim.randomise import Draw, contact_friction, contact_solref
 
 PER_WORLD = (
-    *("geom_pos", "geom_quat", "geom_size", "geom_sameframe", "geom_friction", "geom_solref"),
-    *("body_mass", "body_ipos", "body_inertia"),
+    "geom_pos",
+    "geom_quat",
+    "geom_size",
+    "geom_sameframe",
+    "geom_friction",
+    "geom_solref",
+    "body_mass",
+    "body_ipos",
+    "body_inertia",
     "bvh_aabb",
 )
 
