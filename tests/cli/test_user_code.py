@@ -211,6 +211,7 @@ def test_a_reward_of_ones_own(here, capsys):
     assert load(Path("run2")).config["cfg"]["env"]["rewards"] == {
         "preset": "tiny",
         "terms": [["mine.py:calm", -0.5]],
+        "only_positive": True,
     }
     assert swap("train --resume", "run2", *HERE, *TERMS) == 0
     assert "changed" not in capsys.readouterr().out

@@ -1,6 +1,7 @@
 """A sensor of one's own is one declaration: every network reads it, and mirrors it exactly."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 import torch
@@ -26,6 +27,14 @@ FOOT_LOAD = Observation(
     noise=5.0,
 )
 WORD = "my_sensor.py:FOOT_LOAD"
+SOURCE = """
+from swap.env import Observation
+FOOT_LOAD = Observation(
+    "foot_load",
+    rep=lambda spaces: spaces.body.leg_rep,
+    read=lambda now: now.frame.foot_force[..., 2],
+)
+"""
 
 
 @pytest.fixture
@@ -212,7 +221,9 @@ def test_mirrored_worlds_observe_the_mirror_image(known):
 
 
 # --- as a user types it ---------------------------------------------------------------------------
-def test_options_name_it(known, capsys):
+def test_options_name_it(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("my_sensor.py").write_text(SOURCE)
     reads = ["--policy.actor-reads", "history", "command", "body_heights", "foot_load"]
     plan = parse(["--preset", "teacher", "--env.observations", WORD, *reads, "--device", "cpu"])
     assert plan.cfg.env.spec.groups["foot_load"].dim == 4
