@@ -1,5 +1,7 @@
 """Settings for every test."""
 
+import signal
+
 import torch
 from hypothesis import HealthCheck, settings
 
@@ -11,3 +13,6 @@ settings.load_profile("swap")
 
 # Two test processes share the machine; one thread each keeps them out of each other's way.
 torch.set_num_threads(1)
+
+# Under nohup SIGHUP is ignored, and so it would be by the runs that tests start and hang up on.
+signal.signal(signal.SIGHUP, signal.SIG_DFL)

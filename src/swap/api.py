@@ -20,7 +20,8 @@ from swap.env.trials import Trials
 from swap.errors import UserError
 from swap.evaluate.success import course_of, trials_env
 from swap.presets import ParkourCfg, get_preset
-from swap.runs.trained_robot import TrainedRobot, engine_for, load_trained
+from swap.runs.trained_robot import TrainedRobot, load_trained
+from swap.sim import engine_for
 
 if TYPE_CHECKING:
     from swap.adapters.gymnasium_env import GymnasiumEnv, GymnasiumVectorEnv

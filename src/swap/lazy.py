@@ -1,4 +1,4 @@
-"""A package's names in, the `__getattr__` that imports each when it is asked for out.
+"""Makes packages that import each of their names only when it is asked for.
 
 Layouts and configs are wanted where there is no simulator; importing a package for one of them must
 not import the rest.

@@ -1,4 +1,4 @@
-"""A word in, a thing out: one table for each kind of thing that users may bring along.
+"""One table for each kind of thing that users may bring along, found by name or import string.
 
 A word is a name or an import string. Names are known: built in, added from Python, or offered by an
 installed package (an entry point). Import strings, `package.module:NAME` or `path/file.py:NAME`,
@@ -12,12 +12,14 @@ import sys
 import traceback
 from collections.abc import Callable, Iterator, Mapping
 from functools import reduce
-from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from types import ModuleType
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from swap.errors import UserError, unknown
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 T = TypeVar("T")
 Say = Callable[[str], None]
@@ -121,7 +123,9 @@ class Registry(Generic[T]):
         return thing
 
     # --- installed packages -----------------------------------------------------------------------
-    def _installed(self) -> dict[str, EntryPoint]:
+    def _installed(self) -> "dict[str, EntryPoint]":
+        from importlib.metadata import entry_points  # slow to import, and seldom needed
+
         found: dict[str, EntryPoint] = {}
         for point in entry_points(group=self.group):
             if point.name in self._built_in or point.name in self.added or point.name in found:
@@ -132,7 +136,7 @@ class Registry(Generic[T]):
             found[point.name] = point
         return found
 
-    def _from_package(self, point: EntryPoint) -> T:
+    def _from_package(self, point: "EntryPoint") -> T:
         where = f"entry point '{point.name}' of {self.group}"
         try:
             found = point.load()
@@ -173,11 +177,13 @@ def instance_of(kind: type[T], known_as: str) -> Accept[T]:
     return accept
 
 
-def guarded(function: Callable[..., T], where: str) -> Callable[..., T]:
-    """The same function of a user's; what goes wrong in it is one line with its place."""
-    made_by = vars(function).get("__init__") if isinstance(function, type) else function
-    code = getattr(made_by, "__code__", None)
-    file = getattr(code, "co_filename", None)
+def guarded(
+    function: Callable[..., T], where: str, code: Callable[..., Any] | None = None
+) -> Callable[..., T]:
+    """The same function of a user's; what goes wrong in it is one line with its place: the last one
+    in the file of `code`, by default the function's own."""
+    code = code or (vars(function).get("__init__") if isinstance(function, type) else function)
+    file = getattr(getattr(code, "__code__", None), "co_filename", None)
 
     def call(*args: Any, **more: Any) -> T:
         try:

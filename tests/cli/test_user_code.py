@@ -211,6 +211,7 @@ def test_a_reward_of_ones_own(here, capsys):
     assert load(Path("run2")).config["cfg"]["env"]["rewards"] == {
         "preset": "tiny",
         "terms": [["mine.py:calm", -0.5]],
+        "only_positive": True,
     }
     assert swap("train --resume", "run2", *HERE, *TERMS) == 0
     assert "changed" not in capsys.readouterr().out
@@ -303,7 +304,7 @@ def test_a_run_that_is_stopped_says_all_that_must_be_typed_again(here):
 
 
 def test_pairs_may_be_typed_with_equals_signs():
-    from swap.cli.train import split_pairs
+    from swap.cli.train_argv import split_pairs
 
     def split(line):
         return " ".join(split_pairs(line.split()))

@@ -7,7 +7,7 @@ import torch
 
 import toy_model
 from swap.learn import ModelCfg, ReplayBuffer, SymmetryCfg, Trainer
-from swap.learn.latent_tracker import READS, LatentTracker
+from swap.learn.latent_tracker import IMAGES, LatentTracker
 from swap.learn.metrics import MetricAccumulator
 from swap.learn.symmetry_baselines import AugmentedModelLearner
 from toy_world import ACTION, Toy, small
@@ -102,7 +102,7 @@ def seeing(device, *, capture, n=16):
                 if name in widths
                 else torch.rand(n, 16, 16, generator=g)
             ).to(device)
-            for name in READS
+            for name in (*widths, *IMAGES)
         }
         latent_tracker.observe(obs, torch.full((n,), t == 0, device=device))
         latent_tracker.record(torch.randn(n, 12, generator=g).to(device))

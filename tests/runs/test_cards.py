@@ -183,10 +183,12 @@ def before_kinds(card, preset):
     [
         (lambda card: before_kinds(card, "t\x1b[2J\u202e\nxy"), "unknown preset 't.x1b"),
         (lambda card: card.update(preset=["tiny"]), "holds no trained robot"),
-        (lambda card: before_kinds(card, "_toy"), "holds no trained robot"),
         (lambda card: card.update(kind="toy"), "holds no trained robot"),
         (lambda card: card.update(kind=["parkour"]), "holds no trained robot"),
-        (lambda card: before_kinds(card, "os:system"), "a file names it, not you"),
+        (
+            lambda card: before_kinds(card, "os:system"),
+            "has a config of a class of its own, by the preset 'os:system', which is not",
+        ),
         (lambda card: card.update(iteration="4"), "holds no trained robot"),
         (lambda card: card.update(iteration=-4), "holds no trained robot"),
         (lambda card: card.pop("cfg"), "must be a table of ParkourCfg"),

@@ -215,14 +215,16 @@ def test_a_run_of_before_is_read_and_goes_on(arm, tmp_path, capsys):
 
 def test_counts_that_were_numbers_are_tensors_of_all_processes():
     shared = {"latent": {"count": 3}, "replay": {"filled": 7}}
-    numbers = {"iteration": 2, **shared, "env": {"count": 5}, "crew": [{"iteration": 2, **shared}]}
-    tensors = {name: torch.zeros(1) for name in ("latent/h", "replay/slot", "process/1/latent/h")}
+    shared |= {"iteration": 2, "env": {"count": 5}}
+    numbers = {**shared, "crew": [shared]}
+    names = "latent/h", "replay/slot", "env/ended", "process/1/latent/h"
+    tensors = {name: torch.zeros(1) for name in names}
     told, moved = upgraded_numbers({"cfg": {}, KEY: 1}, numbers, tensors)
-    assert told == {"iteration": 2, "env": {"count": 5}, "crew": [{"iteration": 2}]}
-    assert moved.keys() - tensors.keys() == {"latent/count", "replay/filled"}
-    assert (moved["latent/count"], moved["replay/filled"]) == (3, 7)
+    assert told == {"iteration": 2, "crew": [{"iteration": 2}]}
+    assert moved.keys() - tensors.keys() == {"latent/count", "replay/filled", "env/count"}
+    assert [int(moved[x]) for x in ("latent/count", "replay/filled", "env/count")] == [3, 7, 5]
     assert moved["latent/count"].dtype == torch.int64
-    assert numbers["crew"] == [{"iteration": 2, **shared}]  # the old ones are left alone
+    assert numbers["crew"] == [shared]  # the old ones are left alone
     # A large replay is not kept: there is nothing that its count would count.
     _, moved = upgraded_numbers({"cfg": {}}, numbers, {"mirrored_latent/h": torch.zeros(1)})
     assert moved.keys() == {"mirrored_latent/h", "mirrored_latent/count"}

@@ -87,7 +87,8 @@ def test_eval_of_the_run_of_the_file_and_blind(folder, kept, tmp_path, capsys):
     assert run["facts"]["blind"] is False
     assert "blind" not in capsys.readouterr().out
     blind = evaluated(kept, tmp_path, "--blind")
-    assert blind["facts"] == {"speeds_mps": [1.0], "side": "both", "seed": 1, "blind": True}
+    told = {"speeds_mps": [1.0], "side": "both", "tilt_deg": None, "seed": 1, "blind": True}
+    assert blind["facts"] == told
     assert "success at 1 m/s, blind" in capsys.readouterr().out
 
 

@@ -1,4 +1,4 @@
-"""A ParkourEnv in, Gymnasium's environments out: N worlds as a VectorEnv, or one as an Env.
+"""Makes Gymnasium environments from a ParkourEnv: N worlds as a VectorEnv, or one world as an Env.
 
 Gymnasium calls what our worlds do `NEXT_STEP` autoreset: the observation that comes with an end is
 the true last one; the step after it ignores the action, gives the first observation of the next

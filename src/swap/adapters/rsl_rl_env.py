@@ -1,4 +1,4 @@
-"""A ParkourEnv in, a VecEnv of rsl_rl out, for its `OnPolicyRunner`.
+"""Makes an rsl_rl VecEnv from a ParkourEnv, for its `OnPolicyRunner`.
 
 rsl_rl expects the first observation of the next episode where `dones` is set, and never sees the
 last one: it takes the value before a time limit for the value beyond it. Our worlds give the last

@@ -34,7 +34,10 @@ def run(args: Args) -> int:
     device = chosen(args.device)
     from swap.device.memory import check_memory
     from swap.evaluate.train_bench import bench
+    from swap.presets.user_code import preset_from_user
 
+    for preset in args.preset:
+        preset_from_user(preset)
     if args.worlds is not None:
         check_memory(args.worlds, device)
 

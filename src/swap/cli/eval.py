@@ -1,13 +1,14 @@
 """`swap eval`: how often a trained robot succeeds, by obstacle and size."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import tyro
 
 from swap.cli.show import Report, save, show, writable
+from swap.cli.user_code_options import UserCode, UserCodeOptions
 from swap.device.choice import chosen
 from swap.errors import UserError, printable
 from swap.validate import check_numbers
@@ -53,6 +54,7 @@ class Args:
     """Also write the figures to this file."""
     plot: Path | None = None
     """Also draw them, .png or .svg; of a run folder by default beside --json, or in the folder."""
+    code: UserCode = field(default_factory=UserCodeOptions)
 
     def __post_init__(self) -> None:
         check_numbers(
@@ -82,7 +84,7 @@ def run(args: Args) -> int:
     from swap.runs.trained_robot import load_trained
 
     drawable(plot)
-    robot = load_trained(args.run)
+    robot = load_trained(args.run, **args.code.given())
     families = tuple(FAMILIES.from_user(word).name for word in args.family) or trained_on(robot)
     if args.sizes and len(families) != 1:
         raise UserError("--sizes are of one family; name it with --family, e.g. --family box")

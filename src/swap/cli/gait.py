@@ -1,13 +1,14 @@
 """`swap gait`: how a trained robot walks on flat ground, beside the reference gaits; or how it
 moves at the edge of a box or gap."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 import tyro
 
 from swap.cli.show import Report, save, show, writable
+from swap.cli.user_code_options import UserCode, UserCodeOptions
 from swap.device.choice import chosen
 from swap.errors import UserError
 from swap.validate import check_numbers
@@ -44,6 +45,7 @@ class Args:
     """cpu, cuda, or auto."""
     json: Path | None = None
     """Also write the figures to this file."""
+    code: UserCode = field(default_factory=UserCodeOptions)
 
     def __post_init__(self) -> None:
         check_numbers(
@@ -65,7 +67,7 @@ def run(args: Args) -> int:
     from swap.evaluate.gait import measure, references
     from swap.runs.trained_robot import load_trained
 
-    robot = load_trained(args.run)
+    robot = load_trained(args.run, **args.code.given())
     check_memory(args.robots, device, world_model=robot.has_world_model, option="--robots")
     if args.family is not None:
         return at_edge(args, robot, device)

@@ -1,11 +1,12 @@
 """`swap play`: a film of a trained robot on courses of your choice."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import tyro
 
 from swap.cli.show import writable
+from swap.cli.user_code_options import UserCode, UserCodeOptions
 from swap.device.choice import chosen
 from swap.errors import UserError
 from swap.validate import check_numbers
@@ -39,6 +40,7 @@ class Args:
     """Of course, start and noise."""
     device: str = "cpu"
     """cpu, cuda, or auto."""
+    code: UserCode = field(default_factory=UserCodeOptions)
 
     def __post_init__(self) -> None:
         check_numbers(
@@ -80,7 +82,7 @@ def run(args: Args) -> int:
     if args.mirror:
         courses = [course.mirror() for course in courses]
     ends = play(
-        load_trained(args.run),
+        load_trained(args.run, **args.code.given()),
         courses,
         args.out,
         speed_mps=args.speed,

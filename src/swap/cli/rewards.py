@@ -19,6 +19,7 @@ class Args:
 def run(args: Args) -> int:
     from swap.env import REWARDS
     from swap.env.reward_presets import WEIGHTS
+    from swap.sim import CONTROL_DT
 
     writable(args.json)
     for word in args.term:
@@ -29,8 +30,8 @@ def run(args: Args) -> int:
         for term in REWARDS.values()
     ]
     notes = [
-        "A control step's reward is the weighted sum times 0.02 s, clipped at zero from below; not "
-        "so with --env.rewards.no-only-positive.",
+        f"A control step's reward is the weighted sum times {CONTROL_DT:g} s, clipped at zero from "
+        "below; not so with --env.rewards.no-only-positive.",
         "paper-table: the paper's Table III. paper: with WMP's terms against exploits. teacher: "
         "height, vertical and orientation terms on flat ground only, more for tracking, and pay "
         "for new ground. tiny: without terms for the gait.",

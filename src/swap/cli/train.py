@@ -1,5 +1,4 @@
-"""`swap train`: a preset with its options, a robot to begin with, or a run to go on with, in; a
-trained run folder out."""
+"""`swap train`: trains a preset, starts from a saved robot, or resumes a run."""
 
 import contextlib
 import dataclasses
@@ -27,8 +26,8 @@ from swap.distributed import (
 )
 from swap.errors import UserError
 from swap.files import try_file
-from swap.presets.table import TrainCfg, get_preset, listed
-from swap.presets.user_code import preset_from_user, run_code, typed_again
+from swap.presets.table import PRESETS, TrainCfg, get_preset
+from swap.presets.user_code import options_of, preset_from_user, run_code, typed_again
 from swap.registry import is_code
 from swap.runs import Checkpoint, RunResult, load, seed_everything, train
 from swap.runs.checkpoint import FOLDER, numbered
@@ -118,13 +117,13 @@ def parse(options: list[str]) -> Plan:
             default = without_goals(default)  # a goal that is given takes the place of the preset's
     check_camera(options, name, default)
     about = f"{Args.__doc__} On several GPUs: torchrun --nproc-per-node 4 -m swap train ..."
-    about += f" Presets: {', '.join(listed()) or 'none yet'}."
+    about += f" Presets: {', '.join(PRESETS)}."
     start = Args(cfg=default)
     args = parse_options(Args, "swap train", options, default=start, description=about)
     if name is None:
-        raise UserError(f"swap train needs --preset NAME; known: {', '.join(listed()) or 'none'}")
+        raise UserError(f"swap train needs --preset NAME; known: {', '.join(PRESETS)}")
     device = local_device(chosen(args.device))
-    run_code(args.cfg, lambda flag: given(options, flag) is not None, say)
+    run_code(options_of(args.cfg), lambda flag: given(options, flag) is not None, say)
     cfg = with_robot(args.cfg, robot, say)
     if checkpoint or model:
         tell_robot(default, cfg, robot, say)

@@ -1,5 +1,5 @@
-"""The words after `swap train` in, the same without shorthands out: options are parsed once it is
-known which preset they are for."""
+"""Expands the shorthands in the words after `swap train`. The options themselves are parsed later,
+once it is known which preset they belong to."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""A family's name and a difficulty in, a course out; and what families there are.
+"""Builds a course from the name of a family and a difficulty, and lists the families.
 
 A family of your own is a `CourseFamily` in a file or a package of yours, named by an import string:
 see docs/extend.md.

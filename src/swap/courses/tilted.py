@@ -1,4 +1,5 @@
-"""A size in, the same obstacle out but tilted: left high, right low; its height holds midway.
+"""Builds tilted boxes, stairs and gaps: high on the left, low on the right, with the given height
+at the middle.
 
 The mirror image, right high, is `Course.mirror()`: it is for testing what was never trained on.
 """

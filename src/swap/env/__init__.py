@@ -1,8 +1,8 @@
 """The reinforcement-learning environment: what robots are told, see, earn, and when they are done.
 
-Read in this order: spaces -> frame -> rewards -> cfg -> random_source -> terminations ->
-commands -> curriculum -> bank -> tasks -> starts -> observations -> metrics -> step -> env ->
-trials
+Read in this order: observation_terms -> spaces -> frame -> rewards -> cfg -> random_source ->
+terminations -> commands -> curriculum -> bank -> tasks -> starts -> observations -> metrics ->
+step -> env -> trials
 """
 
 from typing import TYPE_CHECKING
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     )
     from swap.env.env import ParkourEnv
     from swap.env.frame import Frame
+    from swap.env.observation_terms import OBSERVATIONS, Observation, Reading
     from swap.env.rewards import REWARDS
     from swap.env.spaces import Spaces
     from swap.env.step import Step
@@ -33,6 +34,7 @@ else:
         "cfg": (*CONFIGS, "RewardCfg", "StartCfg", "TerminationCfg"),
         "env": ("ParkourEnv",),
         "frame": ("Frame",),
+        "observation_terms": ("OBSERVATIONS", "Observation", "Reading"),
         "rewards": ("REWARDS",),
         "spaces": ("Spaces",),
         "step": ("Step",),
@@ -42,15 +44,18 @@ else:
     __getattr__ = names_of(__name__, MODULES)
 
 __all__ = [
+    "OBSERVATIONS",
     "REWARDS",
     "CommandCfg",
     "CurriculumCfg",
     "EndReason",
     "EnvCfg",
     "Frame",
+    "Observation",
     "ObservationNoiseCfg",
     "ParkourEnv",
     "RandomCfg",
+    "Reading",
     "RewardCfg",
     "Spaces",
     "StartCfg",

@@ -1,4 +1,4 @@
-"""Families, levels and variants in; a bank of courses and a table that finds them out."""
+"""Builds a bank of courses for all families and levels, and a table that finds a course in it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,20 +1,21 @@
-"""What an environment can be told: frozen dataclasses of plain values, checked when made."""
+"""The configuration of an environment: frozen dataclasses that are checked when they are made."""
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Annotated, Literal
+from typing import Annotated
 
 import tyro
 
 from swap.courses import FAMILIES
 from swap.courses.tilted import TILT_DEG
+from swap.env.observation_terms import OBSERVATIONS
 from swap.env.reward_presets import WEIGHTS, RewardPreset
 from swap.env.rewards import REWARDS
 from swap.env.spaces import Spaces
 from swap.env_spec import CameraSpec, EnvSpec
 from swap.errors import UserError
 from swap.robots import Robot, load
-from swap.sensors import DepthCameraCfg
+from swap.sensors import DepthCameraCfg, OpticsCfg
 from swap.sim import CONTACT_ROWS, CONTACTS, CONTROL_DT, Ranges
 from swap.validate import check_numbers
 
@@ -247,6 +248,9 @@ class EnvCfg:
     """Actions are clipped to this before anything reads them."""
     camera: Annotated[DepthCameraCfg | None, tyro.conf.AvoidSubcommands] = None
     """The depth camera, for what sees by one; None: no images among the observations."""
+    observations: tuple[str, ...] = ()
+    """Observations beside the usual groups, each a group of its own name, for actor, critic and
+    world model to read: lin_vel, contacts, friction, ..."""
     contacts: int = CONTACTS
     """On the GPU, room for so many contacts and candidates a world, in a pool all share; a full one
     drops contacts and shows as guard/contact_pool. On the CPU MuJoCo makes room as needed."""
@@ -268,6 +272,8 @@ class EnvCfg:
             positive=("action_clip",),
             not_negative=("max_difficulty",),
         )
+        for word in self.observations:
+            OBSERVATIONS.check(word)
         names = [name for name, _ in self.families]
         for name, share in self.families:
             FAMILIES.check(name)
@@ -291,8 +297,9 @@ class EnvCfg:
     @cached_property
     def spaces(self) -> Spaces:
         """What is observed of its robot, and how it mirrors."""
-        body = self.load_robot().body
-        return Spaces(body) if self.camera is None else Spaces(body, self.camera.optics)
+        optics = OpticsCfg() if self.camera is None else self.camera.optics
+        extra = tuple(OBSERVATIONS[word] for word in self.observations)
+        return Spaces(self.load_robot().body, extra, optics)
 
     @cached_property
     def spec(self) -> EnvSpec:
@@ -306,6 +313,3 @@ class EnvCfg:
     @property
     def episode_steps(self) -> int:
         return round(self.terminations.episode_length_s / CONTROL_DT)
-
-
-EngineName = Literal["cpu", "gpu"]

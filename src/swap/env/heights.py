@@ -1,4 +1,4 @@
-"""Boxes and poses in, the three height maps out, measured with as few rays as they need.
+"""Measures the three height maps with as few rays as they need.
 
 The terrain map and the body map are the same grid, one shifted against the other. One strip that
 covers both is measured, and each map is a run of its rows.
@@ -28,10 +28,6 @@ class Heights:
     def measure(self, boxes: Boxes, state: State) -> None:
         self._maps(boxes, state.base_pos, state.base_quat, state.foot_pos)
 
-    def split(self, out: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """`out` or a copy of it -> terrain, body and foot maps, as views."""
-        return out[:, self._terrain], out[:, self._body], out[:, self._foot]
-
     @property
     def terrain(self) -> Tensor:
         return self.out[:, self._terrain]
@@ -39,6 +35,10 @@ class Heights:
     @property
     def body(self) -> Tensor:
         return self.out[:, self._body]
+
+    @property
+    def foot(self) -> Tensor:
+        return self.out[:, self._foot]
 
 
 def _join(a: Patch, b: Patch) -> tuple[Patch, slice, slice]:

@@ -1,4 +1,4 @@
-"""The name of a reward preset in, a weight for each of its terms out."""
+"""The weights of each reward preset."""
 
 from typing import Literal
 

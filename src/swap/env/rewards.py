@@ -1,4 +1,4 @@
-"""A Frame in, a reward for each world out: one pure function a row of the paper's Table.
+"""The reward terms: each is a pure function of a Frame, one for each row of the paper's table.
 
 `REWARDS` is the table of functions and equations, `reward_presets` has their weights. `paper-table`
 is the paper's own, `paper` adds the two terms against exploits that WMP has. There the wall is a
@@ -34,7 +34,7 @@ STUMBLE = 4.0
 """A foot with more sideways force than this times the upward one has run into something."""
 SWING_M = 0.1
 """A foot should be lifted this high."""
-HURRY = 0.25
+OVERSPEED = 0.25
 """Before and on an obstacle, what a robot is too fast counts so much as what it is too slow."""
 SLOW = 0.1
 """Commands and speeds below this (m/s, rad/s) are standing still."""
@@ -119,7 +119,7 @@ def lin_vel_tracking_course(f: Frame) -> Tensor:
     # A gap wants a run-up, however slowly the robot was told to go.
     ahead = f.command[:, 0] - f.lin_vel_b[:, 0]
     hurry = (ahead < 0) & ~f.clear & (f.command[:, 0] > ASKED_MPS)
-    ahead = torch.where(hurry, HURRY * ahead, ahead)
+    ahead = torch.where(hurry, OVERSPEED * ahead, ahead)
     error = ahead.square() + (f.command[:, 1] - f.lin_vel_b[:, 1]).square()
     return torch.exp(-error / SIGMA)
 
@@ -211,18 +211,20 @@ REWARDS = Registry(
     label=lambda term: term.name,
 )
 for _term in (
-    RewardTerm("lin_vel_tracking", lin_vel_tracking, "exp(-|v_cmd - v|²_xy / 0.15)", "paper"),
+    RewardTerm("lin_vel_tracking", lin_vel_tracking, f"exp(-|v_cmd - v|²_xy / {SIGMA:g})", "paper"),
     RewardTerm(
         "lin_vel_tracking_course",
         lin_vel_tracking_course,
-        "the same; near obstacles a quarter of what v_x is too fast",
+        f"the same; near obstacles {OVERSPEED:g} of what v_x is too fast",
         "ours",
     ),
-    RewardTerm("ang_vel_tracking", ang_vel_tracking, "exp(-(ω_cmd - ω)²_yaw / 0.15)", "paper"),
+    RewardTerm(
+        "ang_vel_tracking", ang_vel_tracking, f"exp(-(ω_cmd - ω)²_yaw / {SIGMA:g})", "paper"
+    ),
     RewardTerm(
         "static_stance",
         static_stance,
-        "1{4 feet down, |c| < 0.1} exp(-|Δh| / 0.1) exp(-|θ| / 0.1)",
+        f"1{{4 feet down, |c| < {SLOW:g}}} exp(-|Δh| / {SIGMA_H:g}) exp(-|θ| / {SIGMA_O:g})",
         "paper",
     ),
     RewardTerm("body_height", body_height, "(h - h_des)²", "paper"),
@@ -233,18 +235,20 @@ for _term in (
     RewardTerm("orientation", orientation, "θ_pitch² + θ_roll²", "paper"),
     RewardTerm("orientation_flat", orientation_flat, "1{flat} (θ_pitch² + θ_roll²)", "ours"),
     RewardTerm("collision", collision, "Σ 1{|F| > 0} over thighs and shanks", "paper"),
-    RewardTerm("feet_air_time", feet_air_time, "Σ (t_air - 0.5) 1{landed}", "paper"),
-    RewardTerm("feet_stumble", feet_stumble, "Σ 1{|F_xy| > 4 |F_z|}", "paper"),
+    RewardTerm("feet_air_time", feet_air_time, f"Σ (t_air - {AIR_S:g}) 1{{landed}}", "paper"),
+    RewardTerm("feet_stumble", feet_stumble, f"Σ 1{{|F_xy| > {STUMBLE:g} |F_z|}}", "paper"),
     RewardTerm("abad_angle", abad_angle, "|θ_abad - default|²", "paper"),
     RewardTerm("torque", torque, "|τ|²", "paper"),
     RewardTerm("joint_acc", joint_acc, "|q̈|²", "paper"),
     RewardTerm("power", power, "Σ |τ q̇|", "paper"),
     RewardTerm("action_rate", action_rate, "|a_t - a_t-1|²", "paper"),
     RewardTerm("smoothness", smoothness, "|a_t - 2 a_t-1 + a_t-2|²", "paper"),
-    RewardTerm("stuck", stuck, "1{c_x > 0.2, v_x < 0.1}", "WMP"),
-    RewardTerm("astray", astray, "1{|heading error| > 1 rad}, on courses", "WMP"),
+    RewardTerm("stuck", stuck, f"1{{c_x > {ASKED_MPS:g}, v_x < {SLOW:g}}}", "WMP"),
+    RewardTerm("astray", astray, f"1{{|heading error| > {ASTRAY_RAD:g} rad}}, on courses", "WMP"),
     RewardTerm("foot_slip", foot_slip, "g Σ |v_contact|", "ours"),
-    RewardTerm("foot_swing", foot_swing, "g Σ max(0, 1 - swing / 0.1) 1{landed}", "ours"),
+    RewardTerm(
+        "foot_swing", foot_swing, f"g Σ max(0, 1 - swing / {SWING_M:g}) 1{{landed}}", "ours"
+    ),
     RewardTerm("footfalls", footfalls, "g Σ 1{landed}; g = 1{flat} min(1, 2 level)", "ours"),
     RewardTerm("headway", headway, "d/dt min(max x, ∫ c_x + 0.5), on courses", "ours"),
 ):

@@ -1,32 +1,22 @@
-"""The paper's two tables as data: how each quantity mirrors, and what each module reads.
-
-`Spaces(body).fields` is the Table "Symmetry transformations of observation and action components",
-its layouts are the Table "Input and target spaces of architectural modules". Both follow from the
-robot's joint names and the sizes of what it senses.
-"""
+"""Says how every quantity of a robot mirrors, and lays out the groups that networks read. What can
+be observed is declared in `observation_terms`."""
 
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from swap.errors import unknown
+from swap.env.observation_terms import BUILT_IN, GROUPS, HISTORY, Observation
+from swap.errors import UserError, unknown
 from swap.sensors.cfg import HeightCfg, OpticsCfg
-from swap.symmetry import (
-    ROTATION,
-    VECTOR,
-    Body,
-    Field,
-    Layout,
-    quadruped,
-    signs,
-    trivial,
-)
+from swap.symmetry import Body, Field, Layout, quadruped
 
 
 @dataclass(frozen=True)
 class Spaces:
-    """What each module reads or predicts, by name."""
+    """Fields and layouts by name."""
 
     body: Body = field(default_factory=quadruped)
+    extra: tuple[Observation, ...] = ()
+    """Observations beside the usual groups; each is a group of its own name."""
     optics: OpticsCfg = field(default_factory=OpticsCfg)
     """Of the camera; its images are as large as this says."""
     heights: HeightCfg = field(default_factory=HeightCfg)
@@ -34,39 +24,25 @@ class Spaces:
     history: int = 5
     """How many past steps the actor reads."""
 
+    def __post_init__(self) -> None:
+        taken = {**dict.fromkeys(GROUPS), **{term.name: term for term in BUILT_IN}}
+        for term in self.extra:
+            if term.name in GROUPS or taken.get(term.name, term) is not term:
+                raise UserError(f"observation '{term.name}' is there already; rename yours")
+            if self.extra.count(term) > 1:
+                raise UserError(f"observation '{term.name}' is given twice; give it once")
+            taken[term.name] = term
+
+    @cached_property
+    def terms(self) -> tuple[Observation, ...]:
+        """All that is observed, each once."""
+        return (*BUILT_IN, *(term for term in self.extra if term not in BUILT_IN))
+
     @cached_property
     def fields(self) -> dict[str, Field]:
-        """Every row of the symmetry table, by name, and the depth image."""
-        joint, leg = self.body.joint_rep, self.body.leg_rep
-        maps = self.heights
-        rows = (
-            Field("lin_vel", VECTOR, "v", "base linear velocity, m/s, body frame"),
-            Field("ang_vel", ROTATION, "ω", "base angular velocity, rad/s, body frame"),
-            Field("gravity", VECTOR, "g", "direction of gravity in the body frame"),
-            Field("command", signs(1, -1, -1), "c", "commanded forward, left, yaw velocity"),
-            Field("joint_pos", joint, "q", "joint angles, rad"),
-            Field("joint_vel", joint, "q̇", "joint velocities, rad/s"),
-            Field("action", joint, "a", "joint targets around the default pose, scaled"),
-            Field("contacts", leg @ trivial(2), "b_c", "thigh and shank contact of each leg"),
-            Field("kd", abs(joint), "k_d", "randomised damping gains"),
-            Field("kp", abs(joint), "k_p", "randomised stiffness gains"),
-            Field("com_offset", VECTOR, "Δp_com", "randomised shift of the centre of mass, m"),
-            Field("mass", trivial(), "m", "base mass"),
-            Field("restitution", trivial(), "e", "restitution"),
-            Field("friction", trivial(), "μ", "friction"),
-            Field(
-                "terrain_heights", maps.terrain.grid.rep, "H_terrain", "heights around the robot, m"
-            ),
-            Field(
-                "body_heights", maps.body.grid.rep, "H_body", "heights the world model predicts, m"
-            ),
-            Field(
-                "foot_heights", leg @ maps.foot.grid.rep, "H_foot", "heights around each foot, m"
-            ),
-            Field(
-                "depth", self.optics.grid.rep, "o_img", "depth image, rows from the top, flattened"
-            ),
-        )
+        """Every row of the symmetry table, by name; the depth image comes last."""
+        rep, what = self.optics.grid.rep, "depth image, rows from the top, flattened"
+        rows = (*(term.field(self) for term in self.terms), Field("depth", rep, "o_img", what))
         return {row.name: row for row in rows}
 
     def layout(self, *names: str) -> Layout:
@@ -79,55 +55,45 @@ class Spaces:
     @cached_property
     def groups(self) -> dict[str, Layout]:
         """What an environment observes, by the name under which networks read it."""
-        return {
-            "proprioception": self.proprioception,
-            "history": self.actor_history,
-            "command": self.command,
-            "privileged": self.privileged,
-            "terrain_heights": self.layout("terrain_heights"),
-            "body_heights": self.layout("body_heights"),
-            "foot_heights": self.layout("foot_heights"),
-        }
+        usual = {name: self.layout(*members) for name, members in GROUPS.items()}
+        usual[HISTORY] = usual[HISTORY].repeat(self.history, "t")
+        return usual | {term.name: self.layout(term.name) for term in self.extra}
 
-    @cached_property
+    # --- by name, as the paper has them ---------------------------------------------------------
+    @property
     def action(self) -> Layout:
         return self.layout("action")
 
-    @cached_property
+    @property
     def command(self) -> Layout:
-        return self.layout("command")
+        return self.groups["command"]
 
-    @cached_property
+    @property
     def depth(self) -> Layout:
         """o_img, the encoder's image; as [rows, cols] it mirrors by flipping the last axis."""
         return self.layout("depth")
 
-    @cached_property
+    @property
     def proprioception(self) -> Layout:
         """o_prop, read by the encoder and predicted by the decoder."""
-        return self.layout("ang_vel", "gravity", "command", "joint_pos", "joint_vel")
+        return self.groups["proprioception"]
 
-    @cached_property
+    @property
     def predicted_heights(self) -> Layout:
         """H_wm, predicted by the decoder."""
         return self.layout("body_heights", "foot_heights")
 
-    @cached_property
+    @property
     def actor_history(self) -> Layout:
         """o_H: the newest step is `t0`, the oldest `t4`."""
-        step = self.layout("ang_vel", "gravity", "joint_pos", "joint_vel", "action")
-        return step.repeat(self.history, "t")
+        return self.groups[HISTORY]
 
-    @cached_property
+    @property
     def privileged(self) -> Layout:
         """o_priv, read by the critic."""
-        return self.layout(
-            *("contacts", "kd", "kp", "com_offset", "mass", "restitution", "friction"),
-            *("lin_vel", "ang_vel", "gravity", "command", "joint_pos", "joint_vel", "action"),
-            "terrain_heights",
-        )
+        return self.groups["privileged"]
 
-    @cached_property
+    @property
     def style(self) -> Layout:
         """The discriminator's input: two successive frames of motion."""
-        return self.layout("joint_pos", "lin_vel", "ang_vel", "joint_vel").repeat(2, "frame")
+        return self.groups["style"].repeat(2, "frame")

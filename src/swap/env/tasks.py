@@ -1,4 +1,4 @@
-"""Worlds in; which course each gets, what it is told to do there, and who begins anew, out.
+"""Decides which course each world gets, which commands, and which worlds begin a new episode.
 
 This is all in which training differs from measuring: here the tasks of training, whose levels
 follow the robots' successes; in `swap.env.trials` those of measuring, which are given.
@@ -22,7 +22,8 @@ from swap.state_dict import join_states
 
 
 class Tasks(Protocol):
-    """What N worlds are asked to do. On a GPU every method but `metrics` and `tensors` is recorded:
+    """What N worlds are asked to do. On a GPU every method but `metrics` and `state_dict` is
+    recorded:
     what they read and write from one step to the next stays in place."""
 
     bank: CourseBank
@@ -47,8 +48,8 @@ class Tasks(Protocol):
     def metrics(self, processes: ProcessGroup = SINGLE_PROCESS) -> dict[str, float]:
         """Figures by name, of the worlds of all processes, of which each has equally many."""
 
-    def tensors(self) -> dict[str, Tensor]:
-        """All that changes, by name; written in place only."""
+    def state_dict(self) -> dict[str, Tensor]:
+        """All that changes, by name, live; written in place only."""
 
 
 class CurriculumTasks:
@@ -111,5 +112,5 @@ class CurriculumTasks:
                     told[f"{what}/{name}"] = float(x) / processes.size
         return told
 
-    def tensors(self) -> dict[str, Tensor]:
-        return join_states(curriculum=self.curriculum.tensors())
+    def state_dict(self) -> dict[str, Tensor]:
+        return join_states(curriculum=self.curriculum.state_dict())

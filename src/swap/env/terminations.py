@@ -1,4 +1,4 @@
-"""A Frame in, who has come to an end and why out.
+"""Decides which episodes end, and why.
 
 Only failures are `terminated`: nothing comes after them. All other ends are `truncated`, success
 too: the robot could have gone on, so its value goes on. Were success final, it would cost all the
@@ -16,9 +16,7 @@ from swap.courses import HOLD_S, Goals, fallen
 from swap.env.cfg import TerminationCfg
 from swap.env.frame import Frame
 from swap.robots import Robot
-from swap.sim import CONTROL_DT
-
-GRAVITY = 9.81
+from swap.sim import CONTROL_DT, GRAVITY
 
 
 class EndReason(IntEnum):

@@ -1,4 +1,4 @@
-"""Metrics of runs and files of `swap eval` in; curves, and the tables that compare them, out."""
+"""Reads metrics of runs and files of `swap eval`, and compares them as curves and tables."""
 
 import contextlib
 import json
@@ -78,7 +78,8 @@ def read_curve(path: Path, name: str) -> Curve:
     families = [name for name in sized_families() if FRONTIER + name in told_of]
     if not families:
         raise UserError(
-            f"no frontier in '{path}'; name a run that trained a robot on courses with sizes"
+            f"no frontier in '{path}'; name a run that trained a robot on courses with sizes, and "
+            "courses of your own by --families file.py:NAME"
         )
     return Curve(
         name,

@@ -1,4 +1,4 @@
-"""Curves and measured points in, figures out: one panel a family, one line a run or policy.
+"""Draws curves and measured points: one panel for each family, one line for each run.
 
 Drawn without pyplot: no window, no state. matplotlib is imported when something is drawn, for it
 takes as long as the rest of a command.

@@ -1,4 +1,4 @@
-"""Scenes and their mirror images in, how far what happens in one is from the other's image out.
+"""Measures how far a scene and its mirror image drift apart in simulation.
 
 Every pair of worlds starts mirrored: course, randomisation, state, targets and the noise of the
 camera. Then physics runs, and the second world must be the image of the first.
@@ -25,7 +25,7 @@ from swap.env import Spaces
 from swap.evaluate.scenes import acting, dropped, everyone, moved
 from swap.robots import Robot
 from swap.sensors import DepthCamera, DepthCameraCfg, DepthNoiseCfg, HeightCfg, HeightMaps
-from swap.sim import Draw, Engine, Ranges, Start, draw, make_engine
+from swap.sim import GRAVITY, Draw, Engine, Ranges, Start, draw, make_engine
 from swap.sim.randomise import reps as draw_reps
 from swap.symmetry import ROTATION, VECTOR, Rep, signs, trivial
 
@@ -199,7 +199,7 @@ class Audit:
     def _compare(self) -> None:
         state = self.engine.state
         peak = max(joint.motor.torque for joint in self.robot.joints)
-        scale = {"torque": peak, "force": 9.81 * self.robot.mass}
+        scale = {"torque": peak, "force": GRAVITY * self.robot.mass}
         for name in sum((QUANTITIES[q] for q in QUANTITIES if q not in SENSED), ()):
             self._note(name, getattr(state, name), scale.get(name, 1.0))
 

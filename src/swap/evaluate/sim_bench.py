@@ -1,4 +1,4 @@
-"""World counts in, control steps a second, ms a batch of images and height maps, and memory out.
+"""Measures how fast and with how much memory worlds are stepped and sensors computed.
 
 Whatever is compared takes turns in one run. Every figure is a median over slices of time that were
 waited for at both ends, after a warm-up that compiles.

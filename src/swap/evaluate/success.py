@@ -1,4 +1,4 @@
-"""A trained policy in; how often it succeeds, by family and size of the obstacle, out.
+"""Measures how often a trained policy succeeds, by family and size of the obstacle.
 
 Each point is so many trials of one size: one episode each, on a random course of its own, with mean
 actions, a fixed command, and the noise, randomisation and scattered starts of training. A trial is
@@ -22,7 +22,8 @@ from swap.env.trials import TrialResults, Trials
 from swap.errors import UserError
 from swap.evaluate.causes import RANDOM, causes, drawn_values
 from swap.evaluate.wilson import wilson
-from swap.runs.trained_robot import TrainedRobot, engine_for
+from swap.runs.trained_robot import TrainedRobot
+from swap.sim import engine_for
 
 Side = Literal["left", "right", "both"]
 """Where courses are high that have a high side: left, as they are built; right, all mirrored; both,

@@ -1,4 +1,4 @@
-"""A preset in; how long each part of a training iteration takes, steps a second and memory, out.
+"""Measures how long each part of a training iteration takes, steps a second, and memory.
 
 First whole iterations are timed as they run. Then some more with every part between two marks: that
 is a little slower, and its shares are what counts.
@@ -14,7 +14,7 @@ import torch
 from swap.errors import UserError
 from swap.learn import Trainer
 from swap.presets import ParkourCfg
-from swap.presets.user_code import preset_from_user
+from swap.presets.table import get_preset
 
 TIMED = 10
 """Iterations that are timed part by part."""
@@ -74,7 +74,7 @@ def bench(
     preset: str, *, worlds: int | None, iterations: int, warm_up: int, device: str
 ) -> dict[str, Any]:
     """Milliseconds an iteration by part, steps a second, memory in GiB."""
-    cfg = preset_from_user(preset)
+    cfg = get_preset(preset)
     if not isinstance(cfg, ParkourCfg):
         raise UserError(f"preset '{preset}' trains no robot; name another, e.g. swap or teacher")
     cfg = cfg if worlds is None else replace(cfg, worlds=worlds)

@@ -1,4 +1,4 @@
-"""Gradients in, better parameters out: Adam in one kernel that can also hold still.
+"""Adam in one kernel, which can also skip an update.
 
 A step that is not sound is taken back by the kernel itself, so nothing waits for the device. All
 its tensors are there from the start: recordings and restored runs need them in place.

@@ -1,5 +1,5 @@
-"""Reference motion and the policy's own -> a discriminator that tells them apart, and a reward for
-motion that it takes for the reference (adversarial motion prior).
+"""Trains a discriminator to tell reference motion from the policy's, and rewards motion that it
+takes for reference (adversarial motion prior).
 
 Expert and policy are told apart by least squares, +1 and -1; a penalty on the gradient at the
 expert's samples keeps the answer smooth. The gradient is that with respect to the normalised input.
@@ -18,6 +18,7 @@ from swap.learn.adam import GuardedAdam
 from swap.learn.gradient_step import Gradients, PooledNorms, gradient_step
 from swap.learn.metrics import MetricAccumulator
 from swap.learn.ring_buffer import RingBuffer
+from swap.nn import MLP
 from swap.policy.discriminator import Discriminator, style_reward
 from swap.state_dict import join_states
 from swap.symmetry import Rep
@@ -122,6 +123,7 @@ class AMP:
 
     def _make_adam(self, device: torch.device) -> None:
         net = self.net.mlp.net
+        assert isinstance(net, MLP)
         assert net.out is not None
         head = list(net.out.parameters())
         trunk = [p for p in self.net.parameters() if all(p is not q for q in head)]

@@ -1,4 +1,4 @@
-"""A policy and worlds in; a rollout with advantages out, without waiting for the device."""
+"""Collects a rollout with advantages, without waiting for the device."""
 
 from collections.abc import Callable, Mapping
 
@@ -203,7 +203,7 @@ class Collector:
         if self.latent_tracker is not None:
             state |= self.latent_tracker.state_dict()
         if self.style is not None:
-            state |= join_states(style={"pair": self.style.pair})
+            state |= join_states(style=self.style.state_dict())
         return state
 
 

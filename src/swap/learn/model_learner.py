@@ -1,4 +1,4 @@
-"""Sequences from the replay in, a better world model out: eq. 9, by Adam with clipped gradients.
+"""Trains the world model on sequences from the replay: eq. 9, by Adam with clipped gradients.
 
 Nothing waits for the device. Gradients are clipped by the size of the weights they change (adaptive
 gradient clipping), and a step that is not finite changes nothing and is counted.

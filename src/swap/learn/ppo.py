@@ -1,4 +1,4 @@
-"""A rollout with advantages -> a better policy, by clipped surrogate steps (PPO).
+"""Improves the policy on a rollout with advantages, by clipped surrogate steps (PPO).
 
 Nothing here waits for the device. The learning rate is a tensor, adapted where it lives; a step
 whose loss or gradient is not finite is taken back by the optimiser's own kernel and counted.

@@ -1,4 +1,4 @@
-"""Ticks of all worlds in, sequences of them out: a ring for every world, on the device.
+"""Stores the ticks of all worlds in rings on the device, and samples sequences from them.
 
 Images are bytes, the rest half precision: 10 kB a tick and world. A latent is kept with every tick,
 so that a sequence from the middle of an episode can begin with what was known there.

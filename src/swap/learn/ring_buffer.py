@@ -1,4 +1,4 @@
-"""Rows that may or may not be kept in, the latest that were out; all on the device, nothing waits.
+"""Keeps the latest rows of those that a mask selects, on the device, without waiting for it.
 
 Of every step a changing few of the worlds are looked at, so that a small ring reaches back over
 several rollouts instead of holding the last moments of one.

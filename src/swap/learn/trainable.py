@@ -1,4 +1,4 @@
-"""What a run can train: anything that iterates and can be put away and taken out again."""
+"""What a run can train: anything that iterates and whose state can be saved and restored."""
 
 from collections.abc import Mapping
 from typing import Any, Protocol

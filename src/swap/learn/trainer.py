@@ -1,4 +1,4 @@
-"""Worlds in, a trained policy out: the loop, and all it takes to go on tomorrow as if today."""
+"""The training loop, and all the state it takes to resume it exactly."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -22,7 +22,7 @@ from swap.learn.ppo import PPO, PPOCfg
 from swap.learn.replay import ReplayBuffer
 from swap.learn.rollout import Rollout
 from swap.learn.stopwatch import Stopwatch
-from swap.learn.style_reward import GROUP, StyleReward, frame_of
+from swap.learn.style_reward import GROUP, StyleReward
 from swap.learn.symmetry_baselines import (
     AugmentedAMP,
     AugmentedModelLearner,
@@ -186,11 +186,8 @@ class Trainer:
     @property
     def _shared(self) -> dict[str, Any]:
         """What all of them are given."""
-        return {
-            "metrics": self.metrics,
-            "capture": self.cfg.capture,
-            "processes": self.processes,
-        }
+        more = {"capture": self.cfg.capture, "processes": self.processes}
+        return {"metrics": self.metrics, **more}
 
     def _make_ppo(self) -> PPO:
         make: Callable[..., PPO] = AugmentedPPO if self.augments else PPO
@@ -211,7 +208,7 @@ class Trainer:
         if self.learner is not None:
             latent_tracker = self._make_latent_tracker(self.learner.replay)
         if self.amp is not None:
-            style = StyleReward(self.amp, self.env.spec.groups[GROUP], self.env.n)
+            style = StyleReward(self.amp, self.env.spec.groups[GROUP].dim, self.env.n)
         if self.mirrors:
             mirrored_inputs = MirroredInputs(
                 self.policy, self.env.spec.groups, self.device, self.augments
@@ -228,19 +225,13 @@ class Trainer:
         )
 
     def _make_latent_tracker(self, replay: ReplayBuffer) -> LatentTracker:
-        return LatentTracker(
-            self.model,
-            replay,
-            self.latent_noise,
-            self.device,
-            capture=self.cfg.capture,
-            mirrored=self.mirrors,
-        )
+        options = {"capture": self.cfg.capture, "mirrored": self.mirrors}
+        return LatentTracker(self.model, replay, self.latent_noise, self.device, **options)
 
     def _make_amp(self, cfg: AMPCfg, reference: Tensor | None) -> AMP:
         if reference is None:
             raise UserError("style needs reference motion; give transitions, or set amp to None")
-        frame, split = frame_of(self.env.spec.groups[GROUP]), self.processes.split_evenly
+        frame, split = self.env.spec.groups[GROUP], self.processes.split_evenly
         batch, kept = split(cfg.batch, "amp.batch"), max(1, cfg.replay // self.processes.size)
         cfg = replace(cfg, batch=batch, replay=kept)
         return (AugmentedAMP if self.augments else AMP)(
@@ -256,7 +247,7 @@ class Trainer:
     # --- resume ---------------------------------------------------------------------------------
     def state_dict(self) -> dict[str, Tensor]:
         """All that changes, copied: to go on does not change it."""
-        state = {**self._live(), **join_states(env=self.env.tensors())}
+        state = {**self._live(), **join_states(env=self.env.state_dict())}
         state["generator"] = self.generator.get_state()
         return {name: x.detach().clone() for name, x in state.items()}
 
@@ -266,7 +257,6 @@ class Trainer:
             "iteration": self.iteration,
             "planned": self.planned,
             "running": self.collector.running,
-            "env": self.env.numbers(),
         }
 
     def load_state_dict(self, state: Mapping[str, Tensor], numbers: Mapping[str, Any]) -> None:
@@ -278,7 +268,7 @@ class Trainer:
         self.generator.set_state(state["generator"].cpu())
         self.iteration, self.collector.running = numbers["iteration"], numbers["running"]
         self.planned = numbers.get("planned")
-        self.env.restore(sub_state("env/", state), numbers["env"])
+        self.env.load_state_dict(sub_state("env/", state))
         self._begin_statistics()
 
     def learned(self) -> dict[str, Tensor]:

@@ -1,16 +1,17 @@
-"""Observations at the control rate in, h at the world model's rate out, held for k steps between.
+"""Updates the latent state at the world model's rate and holds h for the k control steps in
+between.
 
 The same code in training, evaluation and play: after every observation `observe`, after every
 decision `record`. All tensors are made once and written in place, so that recordings can read them.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import TypeAlias
 
 import torch
 from torch import Tensor
 
-from swap.state_dict import Buffers, copy_into
+from swap.state_dict import Buffers
 from swap.world_model import WorldModel
 
 LATENT = "latent"
@@ -56,12 +57,23 @@ class TickClock(Buffers):
         return place
 
 
-class LatentState:
+class LatentState(Buffers):
     """The latents of `n` worlds, which tick together every k control steps.
 
     A world that is reset loses its latent at once, not at the next tick: until then the actor reads
     zero, never the memory of another life. Its next tick is then the first of its episode.
     """
+
+    h: Tensor
+    """sg(h) [N, deter], for actor and critic; overwritten by the next tick."""
+    z: Tensor
+    actions: Tensor
+    """[N, k, 12]: since the last tick, oldest first; at a tick those that led to it, which stay
+    until the next `record`."""
+    fresh: Tensor
+    """[N] bool: reset since the last tick."""
+    first: Tensor
+    """[N] bool: the last tick was the first of its episode."""
 
     def __init__(
         self,
@@ -71,22 +83,17 @@ class LatentState:
         clock: TickClock | None = None,
     ) -> None:
         """`clock`: another's, to tick with it."""
-        self.model = model
-        self.clock = clock or TickClock(model.k)
-        self.latent = model.initial(n, device)
-        """[N, ...]: what the last tick left, or zero."""
-        self.actions = torch.zeros(n, self.clock.k, model.action.dim, device=device)
-        """[N, k, 12]: since the last tick, oldest first; at a tick those that led to it, which stay
-        until the next `record`."""
-        self.fresh = torch.ones(n, dtype=torch.bool, device=device)
-        """[N]: reset since the last tick."""
-        self.first = torch.ones(n, dtype=torch.bool, device=device)
-        """[N]: the last tick was the first of its episode."""
-
-    @property
-    def h(self) -> Tensor:
-        """sg(h) [N, deter], for actor and critic; overwritten by the next tick."""
-        return self.latent.h
+        latent, clock = model.initial(n, device), clock or TickClock(model.k)
+        super().__init__(
+            h=latent.h,
+            z=latent.z,
+            actions=torch.zeros(n, clock.k, model.action.dim, device=device),
+            fresh=torch.ones(n, dtype=torch.bool, device=device),
+            first=torch.ones(n, dtype=torch.bool, device=device),
+        )
+        self.model, self.clock = model, clock
+        self.latent = latent
+        """h and z: what the last tick left, or zero."""
 
     # --- every control step ---------------------------------------------------------------------
     def observe(self, fresh: Tensor | None, read: Callable[[], Seen]) -> bool:
@@ -125,13 +132,4 @@ class LatentState:
     # --- resume ---------------------------------------------------------------------------------
     def state_dict(self) -> dict[str, Tensor]:
         """All that changes, live."""
-        return {
-            **self.latent._asdict(),
-            "actions": self.actions,
-            "fresh": self.fresh,
-            "first": self.first,
-            **self.clock.state_dict(),
-        }
-
-    def load_state_dict(self, state: Mapping[str, Tensor]) -> None:
-        copy_into(self.state_dict(), state)
+        return {**super().state_dict(), **self.clock.state_dict()}

@@ -1,4 +1,4 @@
-"""Raw observations -> normalised, in even and odd coordinates -> whatever a network makes of them.
+"""Normalises raw observations, turns them into even and odd coordinates, and applies a network.
 
 The two halves of the way are separate, because a sample is read once when it is collected and many
 times when it is learned from: normalising and splitting are done once.
@@ -10,11 +10,14 @@ import torch
 from torch import Tensor, nn
 
 from swap.nn import MLP, RunningNorm
+from swap.policy.network_registry import NETWORKS, NetworkSpec
 from swap.symmetry import Rep
 
 
 class NormalizedMLP(nn.Module):
-    """A running normaliser and an MLP behind it."""
+    """A running normaliser and an MLP behind it, or another network of the registry."""
+
+    net: nn.Module
 
     def __init__(
         self,
@@ -25,19 +28,27 @@ class NormalizedMLP(nn.Module):
         act: str,
         out_gain: float,
         equivariant: bool,
+        network: str = "mlp",
     ) -> None:
         super().__init__()
+        self.rep_in, self.rep_out = rep, rep_out
         self.norm = RunningNorm(rep, equivariant=equivariant)
-        self.net = MLP(rep, hidden, rep_out, act=act, out_gain=out_gain, equivariant=equivariant)
+        spec = NetworkSpec(rep, rep_out, tuple(hidden), act, out_gain, equivariant)
+        self.net = NETWORKS[network](spec)
 
     @property
     def width(self) -> int:
-        return self.net.rep_in.dim
+        return self.rep_in.dim
 
     def coordinates(self, x: Tensor) -> Tensor:
-        """Raw [..., d] -> what `forward` reads, [..., d]."""
-        return torch.cat(self.net.split(self.norm(x)), -1)
+        """Raw [..., d] -> what `forward` reads, [..., d]. A network that is no MLP of ours reads
+        observations in their own order."""
+        x = self.norm(x)
+        return torch.cat(self.net.split(x), -1) if isinstance(self.net, MLP) else x
 
     def forward(self, x: Tensor) -> Tensor:
         """Coordinates -> features."""
-        return self.net.from_parts(x.split(self.net.layers[0].source.sizes, -1))
+        if isinstance(self.net, MLP):
+            return self.net.from_parts(x.split(self.net.layers[0].source.sizes, -1))
+        out: Tensor = self.net(x)
+        return out

@@ -1,4 +1,4 @@
-"""The config of a run in, the name of its class out, and back: what files say of it.
+"""The names under which files refer to the config classes.
 
 Of a preset of somebody else's a file tells the name, which runs nothing. Which class its config is
 of must be known all the same, and is one of these.
@@ -8,7 +8,6 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from swap.errors import UserError
 from swap.presets.parkour import ParkourCfg
 from swap.presets.swap import SwapCfg
 from swap.presets.table import PRESETS, TrainCfg
@@ -30,17 +29,12 @@ def shown(preset: str) -> str:
     return re.sub(r"[^\w .:/()+~,@=-]", "?", preset)[:LONGEST]
 
 
-def class_of(stored: Mapping[str, Any]) -> type[TrainCfg]:
+def class_of(stored: Mapping[str, Any]) -> type[TrainCfg] | None:
     """Of the config in a checkpoint or card. What was written before kinds were, or has a class of
-    its own, has that of its preset."""
+    its own, has that of its preset; None if that is code which nobody has named."""
     kind, preset = stored.get("kind"), stored.get("preset")
     if isinstance(kind, str) and kind in KINDS:
         return KINDS[kind]
     if kind is not None or not isinstance(preset, str):
         return TrainCfg
-    if is_code(preset) and preset not in PRESETS:
-        raise UserError(
-            f"it was trained with a class of configs of its own, by the preset '{preset}', which "
-            f"is not run: a file names it, not you; name it yourself: --preset {preset}"
-        )
-    return type(PRESETS[preset])
+    return None if is_code(preset) and preset not in PRESETS else type(PRESETS[preset])

@@ -1,4 +1,5 @@
-"""Presets: a name in, a whole config out, from which `swap train` builds what it trains.
+"""The table of presets. A preset is a name for a whole config, from which `swap train` builds what
+it trains.
 
 A preset of your own is a config in a file or a package of yours, named by an import string: see
 docs/extend.md.
@@ -40,7 +41,7 @@ class TrainCfg:
 PRESETS: Registry[TrainCfg] = Registry(
     "preset", "swap.presets", instance_of(TrainCfg, "swap.presets.TrainCfg"), how="--preset {}"
 )
-"""Name -> config. Names that begin with an underscore are for tests and are not listed."""
+"""Name -> config."""
 
 
 def register(name: str, cfg: TrainCfg) -> None:
@@ -50,7 +51,3 @@ def register(name: str, cfg: TrainCfg) -> None:
 
 def get_preset(name: str) -> TrainCfg:
     return PRESETS[name]
-
-
-def listed() -> list[str]:
-    return [name for name in PRESETS if not name.startswith("_")]

@@ -1,4 +1,5 @@
-"""Joint angles -> where hips, knees and feet are, in plain numpy for any robot of this room."""
+"""Computes positions of hips, knees and feet from joint angles, in numpy, for any robot of this
+room."""
 
 import numpy as np
 from numpy.typing import ArrayLike

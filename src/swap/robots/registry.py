@@ -1,4 +1,4 @@
-"""A name -> a Robot: built-in files and installed packages; or code that the user names.
+"""Finds a Robot by name: built-in files, installed packages, or code that the user names.
 
 A robot file is code. It is run by `from_user` alone, which is for words of the command line.
 """

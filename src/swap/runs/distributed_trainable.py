@@ -1,4 +1,4 @@
-"""A run of several processes: process 0 leads it, and the others do as they are told.
+"""A run of several processes: process 0 leads, the others follow.
 
 The leader runs the loop, decides and writes; before each thing that needs everyone it says so. In
 a checkpoint the tensors of the leader stand under their own names, as if it were alone. Those of

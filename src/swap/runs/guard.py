@@ -1,4 +1,4 @@
-"""Watches the metrics: a fault in, its name and the evidence out, and a verdict: go on or stop."""
+"""Watches the metrics for faults, saves evidence, and stops the run if they persist."""
 
 import math
 import re
@@ -12,7 +12,7 @@ from torch import Tensor
 
 from swap.learn.trainable import Trainable
 from swap.learn.trainer import NETWORKS
-from swap.presets.run_cfg import GuardCfg
+from swap.presets.run_cfg import GuardCfg, RunCfg
 from swap.runs.checkpoint import Say
 from swap.runs.shards import write_folder
 
@@ -55,7 +55,9 @@ of the control steps cannot be learned from."""
 class Guard:
     """One for a run; `check` after every iteration."""
 
-    def __init__(self, cfg: GuardCfg, run: Path, say: Say, shard_mib: float = 14.0) -> None:
+    def __init__(
+        self, cfg: GuardCfg, run: Path, say: Say, shard_mib: float = RunCfg.shard_mib
+    ) -> None:
         self.cfg, self.folder, self.say, self.shard_mib = cfg, run / FOLDER, say, shard_mib
         self.totals: Counter[str] = Counter()
         self.strikes = 0

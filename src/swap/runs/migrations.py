@@ -1,4 +1,4 @@
-"""Configs and tensors of older runs and models -> the same by today's names.
+"""Renames what older runs and models call by other names.
 
 A checkpoint and a card say in `cfg_version` whose names they use; without it, it is 0. To rename a
 config key or a part of a tensor's name, or to give a config another shape, append a `Renames` to
@@ -73,7 +73,7 @@ def camera_has_a_config(cfg: dict[str, Any]) -> None:
 def counts_are_tensors(numbers: dict[str, Any], tensors: dict[str, Tensor]) -> None:
     """`latent.count` of the numbers is the tensor `latent/count`, and so on. All processes count
     alike, and what they have in common is kept once."""
-    tables = {"latent": "count", "mirrored_latent": "count", "replay": "filled"}
+    tables = {"latent": "count", "mirrored_latent": "count", "replay": "filled", "env": "count"}
     for table, key in tables.items():
         old = find(numbers, [table.removeprefix("mirrored_")]) or {}
         if is_count(old.get(key)) and any(name.startswith(f"{table}/") for name in tensors):

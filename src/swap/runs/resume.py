@@ -1,11 +1,11 @@
-"""The checkpoint of a run in; with which config, and until when, the run goes on, out."""
+"""Decides with which config, and until when, a resumed run goes on."""
 
 import dataclasses
 from pathlib import Path
 from typing import Any, TypeVar
 
 from swap.errors import UserError, printable
-from swap.presets import TrainCfg
+from swap.presets import TrainCfg, get_preset
 from swap.presets.kinds import class_of, shown
 from swap.registry import is_code
 from swap.runs.checkpoint import FOLDER, LATEST, Checkpoint
@@ -39,7 +39,7 @@ def stored_config(checkpoint: Checkpoint, preset: str | None) -> tuple[str, Trai
     spent = checkpoint.numbers.get(RUN)
     if not isinstance(name, str) or not isinstance(spent, dict) or not _is_known(spent):
         raise UserError(f"'{checkpoint.path}' does not say what was trained, and for how long")
-    kind = class_of({**checkpoint.config, "preset": preset or name})
+    kind = class_of({**checkpoint.config, "preset": preset or name}) or type(get_preset(name))
     return shown(name), from_json(kind, checkpoint.config["cfg"])
 
 

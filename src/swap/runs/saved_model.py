@@ -1,4 +1,4 @@
-"""The folder of a run or a kept file in, its config and what it has learned out; and a file of it.
+"""Reads config and learned tensors from a run folder or a kept file, and writes such a file.
 
 A kept file names its tensors as a checkpoint does: networks, and optimisers if they were asked for.
 The curriculum is in it as `curriculum/FAMILY`: the frontiers of all worlds of that family, sorted.
@@ -148,6 +148,11 @@ def read_model(path: Path, say: Say = print) -> SavedModel:
 def model_of(path: Path, config: Mapping[str, Any], iteration: Any, tensors: Tensors) -> SavedModel:
     """`config` is what `swap train` writes into checkpoints, and `keep` into cards."""
     preset, kind = config.get("preset"), class_of(config)
+    if kind is None:
+        raise UserError(
+            f"'{path}' has a config of a class of its own, by the preset '{shown(str(preset))}', "
+            f"which is not run; only swap train --resume takes it, with that --preset"
+        )
     if not isinstance(preset, str) or not issubclass(kind, ParkourCfg) or not is_count(iteration):
         raise UserError(f"'{path}' holds no trained robot; name the folder of a swap train run")
     cfg, figures = from_json(kind, config.get("cfg")), config.get("figures")

@@ -1,4 +1,4 @@
-"""The config of a run in, the same with its whole robot as data out.
+"""Puts the whole robot, as data, into the config of a run.
 
 Checkpoints and cards hold every fact of their robot and are read from these alone: what a file
 names is never run. Another robot than the stored one is what the user names, and is told.

@@ -1,19 +1,20 @@
-"""A run's folder or a kept file in, its networks out, ready to act in any environment."""
+"""Loads the networks of a run folder or a kept file, ready to act in any environment."""
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import torch
 
 from swap.env import REWARDS, ParkourEnv, RewardCfg
-from swap.env.cfg import EngineName
 from swap.errors import UserError, printable
 from swap.learn.amp import build_discriminator
-from swap.learn.style_reward import GROUP, frame_of
+from swap.learn.style_reward import GROUP
 from swap.learn.trainer import NETWORKS
 from swap.policy import Agent, Discriminator, Networks, build_networks
 from swap.presets import ParkourCfg
 from swap.presets.table import get_preset
+from swap.presets.user_code import with_user_code
 from swap.registry import Say
 from swap.runs.saved_model import SavedModel, read_model
 from swap.runs.stored_robot import with_robot
@@ -59,7 +60,7 @@ class TrainedRobot(SavedModel):
         cfg = self.cfg.learning
         if cfg.amp is None or (self.tensors and not sub_state(STYLE, self.tensors)):
             return None
-        net = build_discriminator(cfg.amp, frame_of(env.groups[GROUP]).rep, cfg.seed)
+        net = build_discriminator(cfg.amp, env.groups[GROUP].rep, cfg.seed)
         self._fill(net, STYLE).to(device or env.device)
         return net
 
@@ -87,9 +88,10 @@ def misfit(name: str, how: str) -> UserError:
     return UserError(f"the weights do not fit their config: '{name}' {how}; fetch the model again")
 
 
-def load_trained(path: Path) -> TrainedRobot:
-    """From the folder of a run, its newest sound checkpoint; from a kept file; or by its name."""
-    return _able(read_model(path))
+def load_trained(path: Path, **code: Any) -> TrainedRobot:
+    """From the folder of a run, its newest sound checkpoint; from a kept file; or by its name.
+    `code`: its actor, critic, encoder or observations, by the user's words, where they are code."""
+    return _able(read_model(path), print, **code)
 
 
 def untrained(preset: str) -> TrainedRobot:
@@ -97,11 +99,12 @@ def untrained(preset: str) -> TrainedRobot:
     cfg = get_preset(preset)
     if not isinstance(cfg, ParkourCfg):
         raise UserError(f"preset '{preset}' trains no robot; name another, e.g. swap or teacher")
-    return _able(SavedModel(preset, 0, cfg, {}))
+    return _able(SavedModel(preset, 0, cfg, {}), print)
 
 
-def _able(model: SavedModel, say: Say = print) -> TrainedRobot:
-    cfg = with_known_rewards(with_robot(model.cfg), say)
+def _able(model: SavedModel, say: Say, **code: Any) -> TrainedRobot:
+    cfg = with_user_code(with_robot(model.cfg), say, **code)
+    cfg = with_known_rewards(cfg, say)
     return TrainedRobot(model.name, model.iteration, cfg, model.tensors)
 
 
@@ -112,7 +115,3 @@ def with_known_rewards(cfg: ParkourCfg, say: Say) -> ParkourCfg:
         return cfg
     say(f"not run: {printable(', '.join(missing))}, rewards of its training; none is needed here")
     return replace(cfg, env=replace(cfg.env, rewards=RewardCfg()))
-
-
-def engine_for(device: str) -> EngineName:
-    return "gpu" if torch.device(device).type == "cuda" else "cpu"

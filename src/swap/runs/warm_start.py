@@ -1,4 +1,4 @@
-"""A kept robot in, a new run that begins with what it has learned out.
+"""Starts a new run from what a saved robot has learned.
 
 Networks, and optimisers and curriculum where they were kept, are taken over. Worlds, replay,
 chance, the count of iterations and the clock begin anew.

@@ -1,4 +1,4 @@
-"""What the sensors can be told: frozen dataclasses of plain values, checked when made.
+"""The configuration of the sensors: frozen dataclasses that are checked when they are made.
 
 Where the camera sits is a fact of the robot (`robot.camera`), how often control happens one of the
 simulator (`CONTROL_DT`): neither is stated here.

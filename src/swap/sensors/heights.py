@@ -1,4 +1,4 @@
-"""Boxes, base poses and feet in, three height maps out: the ground the robot cannot see.
+"""Computes three height maps of the ground around the base and the feet.
 
 A value is the highest surface at a grid point minus the height of the base (or of the foot's
 centre), in metres: a wall ahead is positive, flat ground is minus the standing height. Vertical

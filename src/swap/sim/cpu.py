@@ -226,7 +226,7 @@ class CpuEngine:
         return torch.tensor([told.nonfinite, told.overflow, told.pool_overflow])
 
     # --- put away and taken out again -----------------------------------------------------------
-    def tensors(self) -> dict[str, Tensor]:
+    def state_dict(self) -> dict[str, Tensor]:
         """Model fields follow from courses and draws, the rest of `state` from the physics."""
         physics = {name: self._batch.bind(name) for name in PHYSICS}
         ours = {"last": self._last, "nonfinite": self._nonfinite, "overflow": self._overflow}
@@ -238,8 +238,8 @@ class CpuEngine:
             "failed": self.state.failed,
         }
 
-    def restore(self, tensors: Mapping[str, Tensor]) -> None:
-        restore_engine(self, tensors)
+    def load_state_dict(self, state: Mapping[str, Tensor]) -> None:
+        restore_engine(self, state)
         self._publish()
 
 

@@ -1,5 +1,5 @@
-"""MuJoCo's model with fields of its own for every world: boxes and draws in, geometry, grip and
-bodies written in place.
+"""Gives every world its own fields of MuJoCo's model, and writes geometry, friction and bodies into
+them.
 
 Boxes, masses and contact parameters are per-simulation model fields of one compiled model. Writing
 them leaves what MuJoCo derives from them (bounds, bounding volumes, inverse weights) behind;
@@ -16,8 +16,15 @@ from swap.robots.mjcf import build_spec
 from swap.sim.randomise import Draw, contact_friction, contact_solref
 
 PER_WORLD = (
-    *("geom_pos", "geom_quat", "geom_size", "geom_sameframe", "geom_friction", "geom_solref"),
-    *("body_mass", "body_ipos", "body_inertia"),
+    "geom_pos",
+    "geom_quat",
+    "geom_size",
+    "geom_sameframe",
+    "geom_friction",
+    "geom_solref",
+    "body_mass",
+    "body_ipos",
+    "body_inertia",
     "bvh_aabb",
 )
 

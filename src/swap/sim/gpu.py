@@ -263,7 +263,7 @@ class GpuEngine:
         return told
 
     # --- put away and taken out again -----------------------------------------------------------
-    def tensors(self) -> dict[str, Tensor]:
+    def state_dict(self) -> dict[str, Tensor]:
         """Model fields follow from courses and draws."""
         d, state = self._d, self.state
         physics = {"qpos": d.qpos, "qvel": d.qvel, "qacc_warmstart": d.qacc_warmstart}
@@ -277,8 +277,8 @@ class GpuEngine:
             "pool": self._pool,
         }
 
-    def restore(self, tensors: Mapping[str, Tensor]) -> None:
-        restore_engine(self, tensors)
+    def load_state_dict(self, state: Mapping[str, Tensor]) -> None:
+        restore_engine(self, state)
         with self._recorder.scope():
             wp.launch(kernels.pose_legs, dim=(self.n, 4), inputs=self._leg_args)
 

@@ -1,5 +1,5 @@
-"""mujoco-warp's model with fields of its own for every world: draws in, grip and bodies written in
-place."""
+"""Gives every world its own fields of mujoco-warp's model, and writes friction and bodies into
+them."""
 
 from typing import Any
 
@@ -14,10 +14,20 @@ from swap.robots import Robot
 from swap.sim.randomise import Draw, contact_friction, contact_solref
 
 PER_WORLD = (
-    *("geom_pos", "geom_quat", "geom_size", "geom_rbound", "geom_aabb"),
-    *("geom_friction", "geom_solref"),
-    *("body_mass", "body_ipos", "body_inertia"),
-    *("body_subtreemass", "body_invweight0", "dof_invweight0", "actuator_acc0"),
+    "geom_pos",
+    "geom_quat",
+    "geom_size",
+    "geom_rbound",
+    "geom_aabb",
+    "geom_friction",
+    "geom_solref",
+    "body_mass",
+    "body_ipos",
+    "body_inertia",
+    "body_subtreemass",
+    "body_invweight0",
+    "dof_invweight0",
+    "actuator_acc0",
 )
 
 

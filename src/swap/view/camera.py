@@ -1,4 +1,4 @@
-"""Scenes in, views out: a camera that follows the robot."""
+"""The film's camera, which follows the robot."""
 
 import math
 from dataclasses import dataclass

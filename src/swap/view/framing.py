@@ -1,5 +1,4 @@
-"""Scenes in; a view that has all of them, from behind the start to the landing, in the picture,
-out."""
+"""Finds a view that shows a whole course, from behind the start to the landing."""
 
 from collections.abc import Sequence
 

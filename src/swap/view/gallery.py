@@ -1,4 +1,4 @@
-"""Names of families in, a folder of pictures and an index page out."""
+"""Draws a gallery of courses: a folder of pictures and an index page."""
 
 import html
 from collections.abc import Iterator, Sequence

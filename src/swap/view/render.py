@@ -1,4 +1,4 @@
-"""A scene and a view in, a picture out: rays cast by Warp, on a CPU or a GPU, without OpenGL."""
+"""Renders pictures by casting rays with Warp, on a CPU or a GPU, without OpenGL."""
 
 import math
 from dataclasses import dataclass

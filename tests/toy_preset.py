@@ -1,4 +1,5 @@
-"""A trainable for tests of runs: a small network learns a sine, with chance in every step."""
+"""A preset for tests of runs, `--preset tests/toy_preset.py:TOY`: a small network learns a sine,
+with chance in every step."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -102,3 +103,6 @@ class Toy:
                 state.setdefault(int(i), {})[key] = x
         self.optimiser.load_state_dict(self.optimiser.state_dict() | {"state": state})
         self.count = numbers["count"]
+
+
+TOY = ToyCfg()
