@@ -13,6 +13,7 @@ from swap.study import pool as of
 from swap.study.plan import Command, Folder, Kind
 from swap.study.pool import Chain, Pool, last_line
 from swap.study.study import Run
+from toy_run import TOY
 
 
 class Clock:
@@ -216,7 +217,7 @@ def test_a_run_saves_and_ends_when_its_study_is_killed(tmp_path):
         "time.sleep(600)\n"
     )
     run, log = tmp_path / "run", tmp_path / "log"
-    endless = ["train", "--preset", "_toy", "--out", str(run), "--no-tensorboard"]
+    endless = ["train", "--preset", TOY, "--out", str(run), "--no-tensorboard"]
     words = [sys.executable, "-c", script, str(log), *endless]
     study = subprocess.Popen(words, stdout=subprocess.PIPE, text=True)
     assert study.stdout is not None
