@@ -28,6 +28,8 @@ BASE = {
     "eval": "--family flat --points 1 --trials 1 --device cpu",
     "record": "--trials 1 --device cpu",
     "gait": "--robots 1 --seconds 1.5 --speeds 1.0 --device cpu",
+    "reconstruct": "--trials 1 --seconds 0.2 --device cpu",
+    "study": "arms --print",
     "play": "--width 64 --fps 10 --device cpu",
     "courses": "--family box --size 16x16",
     "train": "--preset tiny --worlds 2 --ppo.steps 4 --ppo.minibatches 1 --iterations 1 "
@@ -41,6 +43,8 @@ BASE = {
     "bench train": "--preset tiny --worlds 2 --iterations 1 --warm-up 0 --device cpu",
 }
 """What keeps a command short; what is drawn comes after it, and counts."""
+ROBOTS = ("eval", "record", "gait", "reconstruct", "play", "check model", "keep")
+"""Commands of a trained robot."""
 SLOW = ("check nn", "check sim", "check model", "bench sim", "bench train", "record")
 """Minutes on a small machine: these get a bad value more often than a good one."""
 LONG = ("trials", "repeats", "iterations", "seconds", "minutes", "points", "steps", "warm_up")
@@ -80,9 +84,10 @@ def drawn(name: str, files: list[str], chance: Random) -> list[str]:
     fields = dict(leaves(module.Args))
     if name == "train":
         fields |= dict(leaves(type(get_preset("tiny"))))
-    if "run" in fields and name in ("eval", "record", "gait", "play", "check model", "keep"):
+    if "run" in fields and name in ROBOTS:
         words.append(chance.choice(["teacher"] * 40 + files))
         del fields["run"]
+    fields.pop("study", None)
     words += BASE.get(name, "").split()
     for key in chance.sample(sorted(fields), min(len(fields), chance.randint(1, 3))):
         words += [f"--{key.replace('_', '-')}", *value(key, fields[key], files, chance)]

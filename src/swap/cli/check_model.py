@@ -25,6 +25,10 @@ LIVED = (
     "engine; observations rounded to 1/1024, so that the rounding of physics does not feed back. "
     "error: the largest distance between a robot and its partner's mirror image.",
 )
+TRIED = (
+    "Whole trials in the same pairs, at three sizes of each family. alike: share of the pairs that "
+    "end for the same reason; parted: whose bases were more than 5 cm apart, mirrored.",
+)
 
 
 @dataclass(frozen=True)
@@ -43,6 +47,10 @@ class Args:
     """Course families, yours as file.py:NAME; all that are known by default."""
     steps: int = 100
     """Control steps."""
+    trials: int = 0
+    """Also so many whole trials of each family, and as many mirrored: do they end alike?"""
+    seed: int = 0
+    """Of courses, starts and noise."""
     device: str = "cpu"
     """cpu, cuda, or auto: where the networks are. The worlds are on the CPU."""
     json: Path | None = None
@@ -60,6 +68,7 @@ def run(args: Args) -> int:
         raise UserError(f"--steps {args.steps} shows no motion; use 2 or more")
     from swap.courses import FAMILIES
     from swap.evaluate.model_audit import LIMIT_M, ModelAudit
+    from swap.evaluate.paired_trials import ALIKE, tried_rows
     from swap.presets.user_code import preset_from_user
     from swap.runs.trained_robot import load_trained, untrained
 
@@ -67,7 +76,7 @@ def run(args: Args) -> int:
     if args.run is None:
         preset_from_user(args.preset)
     robot = load_trained(args.run, **args.code.given()) if args.run else untrained(args.preset)
-    audit = ModelAudit(robot, device, families)
+    audit = ModelAudit(robot, device, families, seed=args.seed)
     sensed: list[Row] = list(audit.sensed())
     audit.drive(args.steps)
     fed: list[Row] = list(audit.parts())
@@ -77,18 +86,27 @@ def run(args: Args) -> int:
         show(Report(f"Observations beside the usual ones ({who})", sensed, SENSED))
     show(Report(f"Networks under the mirror ({who})", fed, FED))
     show(Report(f"Mirrored lives ({who}, limit {LIMIT_M:g} m)", lived, LIVED))
-    verdict, failed = judged(sensed, fed, lived)
+    tried: list[Row] = []
+    if args.trials:
+        tried = list(tried_rows(robot, audit.families, args.trials, device, args.seed))
+        acts = audit.claims["actor"]
+        tried = [{**row, "pass": row["alike"] >= ALIKE if acts else None} for row in tried]
+        show(Report(f"Mirrored trials ({robot.name}, iteration {robot.iteration})", tried, TRIED))
+    verdict, failed = judged(sensed, fed, lived, tried)
     notes = [*FED, *LIVED, *missing(fed, robot.cfg.learning.amp is not None), verdict]
     print("\n".join(notes[len(FED) + len(LIVED) :]))
-    save(Report(f"Mirror of {who}", [*sensed, *fed, *lived], notes), args.json)
+    save(Report(f"Mirror of {who}", [*sensed, *fed, *lived, *tried], notes), args.json)
     return 1 if failed else 0
 
 
-def judged(sensed: list[Row], fed: list[Row], lived: list[Row]) -> tuple[str, bool]:
+def judged(
+    sensed: list[Row], fed: list[Row], lived: list[Row], tried: list[Row]
+) -> tuple[str, bool]:
     """The verdict in words, and whether a claim was broken."""
     named = [(f"the rep of {row['observation']}", row["pass"]) for row in sensed]
     named += [(row["part"], row["pass"]) for row in fed]
     named += [(f"life on {row['family']}", row["pass"]) for row in lived]
+    named += [(f"trials on {row['family']}", row["pass"]) for row in tried]
     broken = [name for name, passed in named if passed is False]
     unclaimed = [row["part"] for row in fed if not row["equivariant"]]
     if broken:

@@ -1,26 +1,40 @@
-"""`swap gait`: how a trained robot walks on flat ground, beside the reference gaits."""
+"""`swap gait`: how a trained robot walks on flat ground, beside the reference gaits; or how it
+moves at the edge of a box or gap."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING, Literal
 
 import tyro
 
-from swap.cli.show import Report, show, writable
+from swap.cli.show import Report, save, show, writable
 from swap.cli.user_code_options import UserCode, UserCodeOptions
 from swap.device.choice import chosen
+from swap.errors import UserError
 from swap.validate import check_numbers
+
+if TYPE_CHECKING:
+    from swap.runs.trained_robot import TrainedRobot
 
 
 @dataclass(frozen=True)
 class Args:
-    """Measure how a trained robot walks on flat ground: cadence, clearance, slip, effort."""
+    """Measure how a trained robot walks on flat ground: cadence, clearance, slip, effort. With
+    --family and --sizes: how it moves at the edge of a box or gap, and how evenly left and right
+    carry."""
 
     run: tyro.conf.Positional[Path]
     """Folder of a swap train run, a file that swap keep made, or a model by name: swap."""
-    speeds: tuple[float, ...] = (0.5, 1.0, 1.5, 2.0)
-    """Commanded forward speeds, m/s."""
+    speeds: tuple[float, ...] | None = None
+    """Commanded forward speeds, m/s; by default 0.5, 1, 1.5 and 2, at an obstacle 1."""
+    family: Literal["box", "gap", "tilted_box", "tilted_gap"] | None = None
+    """In place of flat ground: a family of obstacles."""
+    sizes: tuple[float, ...] = ()
+    """Sizes of that family, m."""
+    side: Literal["left", "right", "both"] = "both"
+    """Where tilted obstacles are high."""
     robots: int = 32
-    """Robots a speed, each a little different."""
+    """Robots a speed and size, each a little different."""
     seconds: float = 8.0
     """How long they walk; the first 2 s are left out."""
     feet: bool = False
@@ -35,8 +49,15 @@ class Args:
 
     def __post_init__(self) -> None:
         check_numbers(
-            self, "--", at_least_1=("robots",), positive=("speeds", "seconds"), filled=("speeds",)
+            self,
+            "--",
+            at_least_1=("robots",),
+            positive=("speeds", "seconds", "sizes"),
         )
+        if self.speeds == ():
+            raise UserError("--speeds names none; give at least one")
+        if bool(self.sizes) != (self.family is not None):
+            raise UserError("--family and --sizes go together, e.g. --family box --sizes 1 1.5")
 
 
 def run(args: Args) -> int:
@@ -48,9 +69,12 @@ def run(args: Args) -> int:
 
     robot = load_trained(args.run, **args.code.given())
     check_memory(args.robots, device, world_model=robot.has_world_model, option="--robots")
+    if args.family is not None:
+        return at_edge(args, robot, device)
+    speeds = args.speeds or (0.5, 1.0, 1.5, 2.0)
     several = measure(
         robot,
-        args.speeds,
+        speeds,
         robots=args.robots,
         seconds=args.seconds,
         device=device,
@@ -58,7 +82,7 @@ def run(args: Args) -> int:
         feet=args.feet,
     )
     rows = [row for speed in several for row in speed]
-    rows += references(robot.cfg.env.load_robot(), args.speeds, feet=args.feet)
+    rows += references(robot.cfg.env.load_robot(), speeds, feet=args.feet)
     title = f"{robot.name}, iteration {robot.iteration}: gait on flat ground"
     notes = [
         "cadence: touchdowns of a foot a second. clearance: how high its underside gets above the "
@@ -70,4 +94,36 @@ def run(args: Args) -> int:
     ]
     facts = {"robots": args.robots, "seconds": args.seconds, "seed": args.seed}
     show(Report(title, rows, notes, facts), args.json)
+    return 0
+
+
+def at_edge(args: Args, robot: "TrainedRobot", device: str) -> int:
+    from swap.evaluate.obstacle_motion import NEAR_M, PAST_M, PUSH_S, measure
+
+    assert args.family is not None
+    rows = measure(
+        robot,
+        args.family,
+        args.sizes,
+        speeds_mps=args.speeds or (1.0,),
+        trials=args.robots,
+        device=device,
+        seed=args.seed,
+        side=args.side,
+    )
+    title = f"{robot.name}, iteration {robot.iteration}: at the edge of a {args.family}"
+    notes = [
+        f"From {NEAR_M:g} m before the edge to {PAST_M:g} m past it. index: |left - right| / (left "
+        "+ right) of the forces of fore- and hind-legs, mean over trials; bias: the same signed, "
+        "above 0 if the left carries more.",
+        "one_foreleg: of the time on forelegs, the share on one alone. stalled: share of trials "
+        "that ended standing at the wall.",
+        f"take_off: what the base, at the robot's mass, gained in {PUSH_S:g} s before the hind "
+        "feet left the ground for the last time, N s.",
+    ]
+    facts = {"robots": args.robots, "side": args.side, "seed": args.seed}
+    every = list(rows)
+    told = [{key: x for key, x in row.items() if key not in ("gait", "unit")} for row in every]
+    show(Report(title, told, notes))
+    save(Report(title, every, notes, facts), args.json)
     return 0

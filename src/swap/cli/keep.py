@@ -28,6 +28,8 @@ class Args:
     """For models of before that hold no robot: its name, or its file, which is run."""
     optimiser: bool = False
     """Also the optimisers, for a run that will go on elsewhere: a file three times as large."""
+    metrics: Path | None = None
+    """Also write how it learned into this .jsonl file: 200 lines of the run's metrics."""
     figures: Path | None = None
     """A file of swap eval --json: what was measured goes into the card; without it, what a file
     that is kept anew has in its card."""
@@ -36,6 +38,7 @@ class Args:
 def run(args: Args) -> int:
     from swap.runs.saved_model import keep, read_model
     from swap.runs.stored_robot import tell_robot, with_robot
+    from swap.runs.thin_metrics import write_thinned
 
     figures = None
     if args.figures is not None:
@@ -43,17 +46,24 @@ def run(args: Args) -> int:
             figures = json.loads(args.figures.read_bytes())
         except (OSError, ValueError) as error:
             raise UserError(f"cannot read '{args.figures}' ({error}); name a --json file") from None
+    if args.metrics is not None and not args.run.is_dir():
+        raise UserError(f"'{args.run}' is no folder of a run; --metrics are kept from one")
     model = read_model(args.run)
     cfg = with_robot(model.cfg, args.robot)
     if figures is None:  # measured with the robot that the card holds
         figures = model.figures if model.cfg.env.robot_data in (None, cfg.env.robot_data) else {}
     if args.robot is not None:
         tell_robot(model.cfg, cfg, args.robot, print)
-    with contextlib.suppress(OSError):  # whatever it is, `writable` tells it
-        args.out.parent.mkdir(parents=True, exist_ok=True)
+    for file in filter(None, (args.out, args.metrics)):
+        with contextlib.suppress(OSError):  # whatever it is, `writable` tells it
+            file.parent.mkdir(parents=True, exist_ok=True)
     writable(args.out)
+    writable(args.metrics)
     writable(args.out.with_suffix(".json"))
     keep(replace(model, cfg=cfg), args.out, figures, optimiser=args.optimiser)
     size = f"{args.out.stat().st_size / 2**20:.1f} MiB"
     print(f"kept {args.out} ({size}) and {args.out.with_suffix('.json')}")
+    if args.metrics is not None:
+        write_thinned(args.run, args.metrics)
+        print(f"and {args.metrics}")
     return 0

@@ -31,6 +31,7 @@ COMMANDS = {
     "rewards": "every term of the reward: equation, origin, weights",
     "arms": "the arms of the ablation: what each constrains, and how large its networks are",
     "train": "train a preset, or --from a robot: progress, metrics; Ctrl-C saves, --resume goes on",
+    "study": "arms x seeds trained, measured and drawn, in one folder; called again it goes on",
     "eval": "how often a trained robot succeeds, by obstacle and size",
     "record": "the largest box and gap a trained robot masters, beside published ones",
     "gait": "how a trained robot walks, by speed, beside the reference gaits",

@@ -40,11 +40,18 @@ class Pairs(Trials):
     """World i is on course i, world P + i on its mirror image; all on the CPU."""
 
     def __init__(
-        self, cfg: EnvCfg, courses: Sequence[Course], *, speed_mps: float, seed: int = 0
+        self,
+        cfg: EnvCfg,
+        courses: Sequence[Course],
+        *,
+        speed_mps: float,
+        seed: int = 0,
+        time_s: float = 20.0,
     ) -> None:
         both = [*courses, *(course.mirror() for course in courses)]
         rng = MirroredRandomSource(len(both), torch.device("cpu"), seed)
-        super().__init__(cfg, both, command=(speed_mps, 0.0, 0.0), seed=seed, rng=rng)
+        command = (speed_mps, 0.0, 0.0)
+        super().__init__(cfg, both, command=command, time_s=time_s, seed=seed, rng=rng)
         if self.camera is not None:
             draws, half = self.camera.draws, len(courses)
             draws.key[half:] = draws.key[:half]

@@ -120,8 +120,8 @@ class ModelAudit:
             for _ in range(steps):
                 here, there = self._parted(obs)
                 self._seen.append(here)
-                self._done.append(one.act(_rounded(here)))
-                action = torch.cat([self._done[-1], two.act(_rounded(there))])
+                self._done.append(one.act(rounded(here)))
+                action = torch.cat([self._done[-1], two.act(rounded(there))])
                 obs = env.step(action.to(env.device)).obs
                 here_w, there_w = env.engine.state.base_pos.chunk(2)
                 self._off.append((there_w - VECTOR(here_w)).abs().amax(1))
@@ -217,7 +217,7 @@ class ModelAudit:
         return {n: groups[n].rep(x) if n in groups else x.flip(-1) for n, x in obs.items()}
 
 
-def _rounded(obs: Outputs) -> Outputs:
+def rounded(obs: Outputs) -> Outputs:
     return {name: (x * GRID).round() / GRID for name, x in obs.items()}
 
 

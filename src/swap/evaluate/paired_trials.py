@@ -1,0 +1,112 @@
+"""A trained robot in; whether its trials on courses and on their mirror images, with mirrored luck,
+end alike, trial by trial, out.
+
+Success on the two sides may agree by chance. Here start, noise, body and motors of every trial on
+the right are the mirror image of one on the left, so a robot that mirrors exactly must do there
+what it did here, up to the rounding of the physics. Observations are rounded as in `model_audit`.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from swap.courses import Course
+from swap.env.terminations import EndReason
+from swap.evaluate.layer_check import numerics
+from swap.evaluate.mirrored_pairs import Pairs
+from swap.evaluate.model_audit import DIFFICULTIES, rounded
+from swap.evaluate.success import LOOK_EVERY, TIME_S, course_of
+from swap.policy import Agent
+from swap.runs.trained_robot import TrainedRobot
+
+APART_M = 0.05
+"""Pairs whose bases are ever further apart than this have parted."""
+ALIKE = 0.99
+"""So many pairs of an equivariant robot must end alike. All that were tried did; a walking robot
+amplifies the rounding of its physics, though, and of very many pairs one may part."""
+
+
+@dataclass(frozen=True)
+class PairedResults:
+    """[P] each: the trial on the course, and on its mirror image."""
+
+    reason: Tensor  # long, an EndReason
+    mirrored_reason: Tensor
+    apart_m: Tensor  # how far the bases were apart at most, one of them mirrored
+
+    @property
+    def alike(self) -> float:
+        """Share of the pairs that end for the same reason."""
+        return float((self.reason == self.mirrored_reason).float().mean())
+
+    @property
+    def parted(self) -> float:
+        return float((self.apart_m > APART_M).float().mean())
+
+    @property
+    def success(self) -> tuple[float, float]:
+        both = (self.reason, self.mirrored_reason)
+        left, right = (float((x == int(EndReason.SUCCESS)).float().mean()) for x in both)
+        return left, right
+
+
+@torch.no_grad()
+def paired_trials(
+    robot: TrainedRobot,
+    courses: Sequence[Course],
+    *,
+    device: str = "cpu",
+    speed_mps: float = 1.0,
+    seed: int = 0,
+) -> PairedResults:
+    """One trial on each course and one on its mirror image; the worlds are on the CPU."""
+    cfg = replace(robot.cfg.env, random=replace(robot.cfg.env.random, push_every_s=0.0))
+    time_s = TIME_S / min(speed_mps, 1.0)
+    env, half = Pairs(cfg, courses, speed_mps=speed_mps, seed=seed, time_s=time_s), len(courses)
+    networks = robot.networks_for(env, device)
+    # An agent a side: in one batch a row's place could change the order of a sum.
+    agents = [Agent(networks, half, device) for _ in range(2)]
+    obs, apart_m = env.reset(), torch.zeros(half)
+    with numerics("fp32", device):
+        for step in range(env.cfg.episode_steps + 1):
+            sides = [{k: x.chunk(2)[side].to(device) for k, x in obs.items()} for side in (0, 1)]
+            both = zip(agents, sides, strict=True)
+            action = torch.cat([agent.act(rounded(side)) for agent, side in both])
+            obs = env.step(action.to(env.device)).obs
+            here, there = env.engine.state.base_pos.chunk(2)
+            gap = (there * torch.tensor([1.0, -1.0, 1.0]) - here).abs().amax(1)
+            running = ~(env.trials.idle[:half] | env.trials.idle[half:])
+            apart_m = torch.maximum(apart_m, gap * running)
+            if step % LOOK_EVERY == 0 and env.finished:
+                break
+    reason, mirrored_reason = env.outcome().reason.chunk(2)
+    return PairedResults(reason, mirrored_reason, apart_m)
+
+
+def tried_rows(
+    robot: TrainedRobot, families: Sequence[str], trials: int, device: str, seed: int
+) -> Iterator[dict[str, Any]]:
+    """A row a family: so many pairs, in turn at each of the audit's difficulties."""
+    for family in families:
+        courses = [
+            course_of(
+                *(family, DIFFICULTIES[k % len(DIFFICULTIES)], k),
+                seed=seed,
+                side="left",
+                tilt_deg=robot.cfg.env.tilt_deg,
+            )
+            for k in range(trials)
+        ]
+        found = paired_trials(robot, courses, device=device, seed=seed)
+        left, right = found.success
+        yield {
+            "family": family,
+            "pairs": trials,
+            "success": left,
+            "success, mirrored": right,
+            "alike": found.alike,
+            "parted": found.parted,
+        }

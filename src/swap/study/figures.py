@@ -1,0 +1,113 @@
+"""Results of a study in, its figures out: what arms can do, and how they learned."""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from swap.courses import FAMILIES
+from swap.evaluate.curves import Curve
+from swap.evaluate.figures import STYLE, WIDTH_IN, legend_above, line_style
+from swap.evaluate.reconstruction_figure import reconstruction_figure
+from swap.evaluate.statistics import bootstrap, interquartile_mean
+from swap.study.results import Results
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+GRID = 200
+"""Places at which learning curves of several seeds are compared."""
+PANEL_IN = 2.4
+
+
+def success_figure(results: Results) -> "Figure | None":
+    """A row of panels a side, a column a family, a line an arm; bands are over seeds."""
+    points = results.points()
+    if not points:
+        return None
+    sides = list(dict.fromkeys(p.side for p in points))
+    families = list(dict.fromkeys(p.family for p in points))
+    import matplotlib
+    from matplotlib.figure import Figure
+
+    with matplotlib.rc_context(STYLE):
+        size = WIDTH_IN, 0.5 + PANEL_IN * len(sides)
+        figure, panels = Figure(figsize=size, layout="constrained"), {}
+        for i, side in enumerate(sides):
+            for j, family in enumerate(families):
+                k = i * len(families) + j
+                axes = figure.add_subplot(len(sides), len(families), k + 1)
+                panels[f"{side} {family}"] = axes
+                high = "" if side == "both" else f", high on the {side}"
+                axes.set_title(family.replace("_", " ") + high)
+                _success_panel(axes, results, side, family)
+                axes.set_ylabel("" if j else "success")
+        legend_above(figure, panels)
+    return figure
+
+
+def _success_panel(axes: "Axes", results: Results, side: str, family: str) -> None:
+    mine = [p for p in results.points() if (p.side, p.family) == (side, family)]
+    for k, arm in enumerate(results.study.arms):
+        there = [(p, results.scores([p]).get(arm)) for p in mine]
+        found = [(p.size, bootstrap(interquartile_mean, x)) for p, x in there if x is not None]
+        x, value, low, high = np.array([(size, *y) for size, y in found] or np.empty((0, 4))).T
+        look = line_style(k)
+        axes.fill_between(x, low, high, color=look["color"], alpha=0.18, linewidth=0)
+        axes.plot(x, value, label=arm, marker="o", markersize=3.5, **look)
+    axes.set_ylim(-0.04, 1.04)
+    axes.set_xlabel(f"size, {FAMILIES[family].size.unit}")
+
+
+def learning_figure(results: Results) -> "Figure | None":
+    """The frontier against control steps: the mean over seeds, from the least to the most."""
+    curves = list(results.curves.values())
+    wanted = list(results.study.reach) or ["box", "gap"]
+    families = [name for name in wanted if any(name in curve.frontier for curve in curves)]
+    if not families:
+        return None
+    import matplotlib
+    from matplotlib.figure import Figure
+
+    with matplotlib.rc_context(STYLE):
+        figure, panels = Figure(figsize=(WIDTH_IN, 0.5 + PANEL_IN), layout="constrained"), {}
+        for j, family in enumerate(families):
+            panels[family] = axes = figure.add_subplot(1, len(families), j + 1)
+            axes.set_title(family.replace("_", " "))
+            for k, arm in enumerate(results.study.arms):
+                mine = [c for run, c in results.curves.items() if run.arm == arm]
+                _learning_line(axes, [c for c in mine if family in c.frontier], family, arm, k)
+            axes.set_ylim(bottom=0)
+            axes.set_xlabel("M steps")
+            axes.set_ylabel("" if j else f"frontier, {FAMILIES[family].size.unit}")
+        legend_above(figure, panels)
+    return figure
+
+
+def _learning_line(axes: "Axes", curves: list[Curve], family: str, arm: str, k: int) -> None:
+    look = line_style(k)
+    if not curves:
+        axes.plot([], [], label=arm, **look)
+        return
+    steps = np.linspace(0, min(float(curve.steps[-1]) for curve in curves), GRID)
+    every = np.array([frontier_at(curve, family, steps) for curve in curves])
+    axes.fill_between(
+        steps / 1e6, every.min(0), every.max(0), color=look["color"], alpha=0.18, linewidth=0
+    )
+    axes.plot(steps / 1e6, every.mean(0), label=arm, **look)
+
+
+def frontier_at(curve: Curve, family: str, steps: np.ndarray) -> np.ndarray:
+    there = np.isfinite(curve.frontier[family])
+    return np.interp(steps, curve.steps[there], curve.frontier[family][there])
+
+
+def reconstruction_figures(results: Results) -> dict[str, "Figure"]:
+    """By measurement."""
+    out = {}
+    for name, files in results.by_command("reconstruct"):
+        by_arm = {arm: [f for r, f in files.items() if r.arm == arm] for arm in results.study.arms}
+        out[name] = reconstruction_figure(
+            {arm: several for arm, several in by_arm.items() if several}
+        )
+    return out

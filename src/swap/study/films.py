@@ -1,0 +1,41 @@
+"""Strips of pictures of every arm in, one picture with all of them below each other out."""
+
+from pathlib import Path
+
+from swap.files import atomic_write
+from swap.study.plan import Folder
+from swap.study.study import Run, Study
+
+BAR, EDGE = 20, 5
+"""Pixels: the height of a line with an arm's name, and what is free around it."""
+
+
+def write_strips(study: Study, folder: Folder) -> list[Path]:
+    """`film-NAME.png` of each film that there is of any arm."""
+    out = []
+    for name in study.film:
+        runs = [Run(arm, study.seeds[0]) for arm in study.arms]
+        there = {
+            run.name: folder.film(name, run) for run in runs if folder.film(name, run).is_file()
+        }
+        if there:
+            out.append(folder.root / f"film-{name}.png")
+            write_stacked(there, out[-1])
+    return out
+
+
+def write_stacked(pictures: dict[str, Path], path: Path) -> None:
+    """Each under its name."""
+    from PIL import Image, ImageDraw
+
+    images = {name: Image.open(picture).convert("RGB") for name, picture in pictures.items()}
+    width = max(image.width for image in images.values())
+    height = sum(image.height + BAR for image in images.values())
+    whole, y = Image.new("RGB", (width, height), "white"), 0
+    draw = ImageDraw.Draw(whole)
+    for name, image in images.items():
+        draw.text((EDGE, y + EDGE), name, fill="black")
+        whole.paste(image, (0, y + BAR))
+        y += BAR + image.height
+    with atomic_write(path) as file:
+        whole.save(file, format="png")

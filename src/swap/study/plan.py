@@ -1,0 +1,171 @@
+"""A study and its folder in; what is left to do, as plain commands, out.
+
+    FOLDER/study.toml                 the study
+    FOLDER/runs/ARM-SEED/             run folders: large, needed only until a run is done
+    FOLDER/models/ARM-SEED.*          the trained robots
+    FOLDER/metrics/ARM-SEED.jsonl     how they learned; there once a run is done
+    FOLDER/measured/NAME/ARM-SEED.json
+    FOLDER/films/NAME/ARM-SEED.*      films, and strips of pictures of them
+    FOLDER/logs/ARM-SEED.log          what the commands said
+    FOLDER/*.png, report.md           figures and tables
+
+Metrics and what was measured are all that tables and figures need, models all that measurements do.
+"""
+
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+from pathlib import Path
+
+from swap.files import replace_file
+from swap.runs.checkpoint import FOLDER, numbered, pointed
+from swap.runs.metrics import read_metrics
+from swap.study.study import FILE, Run, Study, check_same, command_of, read_study
+
+
+class Kind(IntEnum):
+    """What a command does; the first of these come first where several could."""
+
+    KEEP = 0
+    MEASURE = 1
+    RESUME = 2
+    TRAIN = 3
+
+
+@dataclass(frozen=True)
+class Command:
+    """One command line of one run."""
+
+    run: Run
+    kind: Kind
+    what: str
+    """`train`, `keep`, or the name of a measurement or film."""
+    words: tuple[str, ...]
+    """Without `swap`."""
+
+    @property
+    def label(self) -> str:
+        return f"{self.run.name} {self.what}"
+
+    @property
+    def line(self) -> str:
+        return shlex.join(["swap", *self.words])
+
+
+@dataclass(frozen=True)
+class Folder:
+    """Where things of a study are."""
+
+    root: Path
+
+    def run(self, run: Run) -> Path:
+        return self.root / "runs" / run.name
+
+    def model(self, run: Run) -> Path:
+        return self.root / "models" / f"{run.name}.safetensors"
+
+    def metrics(self, run: Run) -> Path:
+        return self.root / "metrics" / f"{run.name}.jsonl"
+
+    def measured(self, name: str, run: Run) -> Path:
+        return self.root / "measured" / name / f"{run.name}.json"
+
+    def film(self, name: str, run: Run, ending: str = ".png") -> Path:
+        return self.root / "films" / name / f"{run.name}{ending}"
+
+    def log(self, run: Run) -> Path:
+        return self.root / "logs" / f"{run.name}.log"
+
+    @property
+    def study(self) -> Path:
+        return self.root / FILE
+
+
+def begin(study: Study, folder: Folder) -> None:
+    """The folder is this study's from now on."""
+    if folder.study.is_file():
+        check_same(study, read_study(folder.study), folder.root)
+    for place in ("runs", "models", "metrics", "measured", "logs"):
+        (folder.root / place).mkdir(parents=True, exist_ok=True)
+    for home, names in (("measured", study.measure), ("films", study.film)):
+        for name in names:
+            (folder.root / home / name).mkdir(parents=True, exist_ok=True)
+    replace_file(folder.study, study.as_toml().encode())
+
+
+def left(study: Study, folder: Folder, run: Run, device: str) -> list[Command]:
+    """The commands that are left of one run, in their order."""
+    out = []
+    if not folder.metrics(run).is_file():
+        home = folder.run(run)
+        if not trained(study, home):
+            out.append(train(study, folder, run, device))
+        words = ["keep", str(home), "--out", str(folder.model(run))]
+        words += ["--metrics", str(folder.metrics(run))]
+        out.append(Command(run, Kind.KEEP, "keep", tuple(words)))
+    for name, typed in study.measure.items():
+        if not folder.measured(name, run).is_file():
+            command = command_of(typed)
+            assert command is not None
+            first = command.split()
+            words = [*first, str(folder.model(run)), *typed[len(first) :], "--device", device]
+            words += ["--json", str(folder.measured(name, run))]
+            out.append(Command(run, Kind.MEASURE, name, tuple(words)))
+    for name, typed in study.film.items():
+        still = folder.film(name, run)
+        if run.seed == study.seeds[0] and not still.is_file():
+            words = ["play", str(folder.model(run)), *typed, "--device", device]
+            words += ["--out", str(folder.film(name, run, ".mp4")), "--still", str(still)]
+            out.append(Command(run, Kind.MEASURE, f"film {name}", tuple(words)))
+    return out
+
+
+def train(study: Study, folder: Folder, run: Run, device: str) -> Command:
+    """Begins a run, or goes on with it where there is a checkpoint."""
+    home, options = folder.run(run), study.options(run)
+    if numbered(home / FOLDER):
+        words = ["train", *without(options, "--from"), "--resume", str(home), "--device", device]
+        return Command(run, Kind.RESUME, "train", tuple(words))
+    words = ["train", *options, "--steps", f"{study.steps:.0f}", "--out", str(home)]
+    return Command(run, Kind.TRAIN, "train", (*words, "--device", device))
+
+
+def without(options: Sequence[str], flag: str) -> list[str]:
+    """The options but for this one and its value: a run that goes on begins with nothing."""
+    out, skips = [], False
+    for word in options:
+        if not skips and not word.startswith(f"{flag}=") and word != flag:
+            out.append(word)
+        skips = word == flag
+    return out
+
+
+def trained(study: Study, home: Path) -> bool:
+    """Whether a run has had all its steps, and the last of them is saved."""
+    newest = pointed(home / FOLDER)
+    rows = read_metrics(home) if newest is not None and (home / "metrics.jsonl").is_file() else []
+    if newest is None or not rows:
+        return False
+    return rows[-1]["iteration"] == int(newest.name) and rows[-1].get("steps", 0) >= study.steps
+
+
+def lost(folder: Folder, commands: Sequence[Command]) -> str | None:
+    """Why the commands cannot be done, if so: somebody took the model away."""
+    if not commands or commands[0].kind is not Kind.MEASURE:
+        return None
+    run = commands[0].run
+    if folder.model(run).is_file():
+        return None
+    told = folder.metrics(run)
+    return (
+        f"{run.name} is done, but '{folder.model(run)}' is missing: put it back, or remove '{told}'"
+    )
+
+
+def lines(study: Study, folder: Folder, device: str, file: Path, runs: Sequence[Run]) -> list[str]:
+    """A line a run, in any order, on any machine that sees the folder; then the figures."""
+    several = [left(study, folder, run, device) for run in runs]
+    out = [" && ".join(command.line for command in commands) for commands in several if commands]
+    end = ["swap", "study", str(file), "--out", str(folder.root), "--only", "figures"]
+    return [*out, shlex.join(end)]

@@ -1,0 +1,82 @@
+"""The folder of a study in; report.md and figures of what lies in it, and of nothing else, out."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from swap.evaluate.figures import drawable, write
+from swap.files import atomic_write
+from swap.study import figures, films, tables
+from swap.study.plan import Folder
+from swap.study.results import Results, read_results
+from swap.study.study import Study
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+SECTIONS: tuple[tuple[str, str, Callable[[Results], list[tables.Row]]], ...] = (
+    (
+        "Success",
+        "In percent: the interquartile mean over seeds, and its 95 % interval by resampling seeds.",
+        tables.success_table,
+    ),
+    ("All sizes together", "As above, over all sizes of a family.", tables.summary_table),
+    (
+        "Probability of improvement",
+        "In percent: how likely a seed of the first arm does better at the same size.",
+        tables.improvement_table,
+    ),
+    (
+        "When sizes were reached",
+        "By the frontier of training, seed by seed. Minutes are those of runs that may have shared "
+        "a GPU.",
+        tables.reach_table,
+    ),
+    ("How they move", "`swap gait` says what the columns mean.", tables.motion_table),
+    (
+        "Mirrored trials",
+        "Pairs of trials on a course and its mirror image, with mirrored luck. alike: the share "
+        "that ends for the same reason.",
+        tables.mirrored_table,
+    ),
+    (
+        "Reconstruction",
+        "Mean |decoded - clean|; of an equivariant world model the last column is 0.",
+        tables.reconstruction_table,
+    ),
+)
+
+
+def write_report(study: Study, folder: Folder) -> list[Path]:
+    """The files that were written; the report comes last."""
+    results = read_results(study, folder)
+    drawable(folder.root / "success.png")
+    drawn: dict[str, Figure | None] = {
+        "success": figures.success_figure(results),
+        "learning": figures.learning_figure(results),
+        **figures.reconstruction_figures(results),
+    }
+    out = []
+    for name, figure in drawn.items():
+        if figure is not None:
+            out.append(folder.root / f"{name}.png")
+            write(figure, out[-1])
+    out += films.write_strips(study, folder)
+    report = folder.root / "report.md"
+    with atomic_write(report) as file:
+        file.write_text(text(study, folder, results, [path.name for path in out]))
+    return [*out, report]
+
+
+def text(study: Study, folder: Folder, results: Results, pictures: list[str]) -> str:
+    seeds = ", ".join(map(str, study.seeds))
+    lines = [f"# {study.name}", "", study.about, "", "| arm | `swap train` |", "|---|---|"]
+    lines += [f"| {arm} | `{' '.join((*w, *study.train))}` |" for arm, w in study.arms.items()]
+    lines += ["", f"Seeds {seeds}, {study.steps / 1e6:g} M control steps each.", ""]
+    lines += [f"![{name}]({name})\n" for name in pictures]
+    for title, note, table in SECTIONS:
+        if rows := table(results):
+            lines += [f"## {title}", "", note, "", tables.markdown(rows), ""]
+    rows = tables.runs_table(results, folder)
+    lines += ["## Runs", "", tables.markdown(rows), ""]
+    return "\n".join(lines)

@@ -1,0 +1,120 @@
+"""The folder of a study in, what its runs have learned and can do out."""
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from swap.courses import FAMILIES
+from swap.errors import UserError
+from swap.evaluate.curves import Curve, read_curve
+from swap.study.plan import Folder
+from swap.study.study import Run, Study, command_of
+
+Measured = Mapping[str, Any]
+"""What a command wrote with --json."""
+
+
+@dataclass(frozen=True, order=True)
+class Point:
+    """Where success was measured."""
+
+    side: str
+    family: str
+    size: float
+    speed: float
+
+
+@dataclass(frozen=True)
+class Results:
+    """Of those runs that are done, in the study's order."""
+
+    study: Study
+    curves: Mapping[Run, Curve]
+    measured: Mapping[str, Mapping[Run, Measured]]
+    """By measurement."""
+
+    def by_command(self, command: str) -> Iterator[tuple[str, Mapping[Run, Measured]]]:
+        """The measurements that were made with this command."""
+        for name, words in self.study.measure.items():
+            if command_of(words) == command and self.measured[name]:
+                yield name, self.measured[name]
+
+    def success(self) -> dict[Run, dict[Point, float]]:
+        """What `swap eval` measured, of all measurements together."""
+        out: dict[Run, dict[Point, float]] = {}
+        for _, files in self.by_command("eval"):
+            for run, file in files.items():
+                out.setdefault(run, {}).update(
+                    (point_of(row), float(row["success"])) for row in file["rows"]
+                )
+        return out
+
+    def scores(self, points: list[Point]) -> dict[str, np.ndarray]:
+        """Arm -> [S, P]: the seeds that were measured at all these points."""
+        every = self.success()
+        out = {}
+        for arm in self.study.arms:
+            mine = [every.get(Run(arm, seed), {}) for seed in self.study.seeds]
+            rows = [[one[p] for p in points] for one in mine if all(p in one for p in points)]
+            if rows:
+                out[arm] = np.array(rows)
+        return out
+
+    def points(self) -> list[Point]:
+        """All that were measured, sides and families in their usual order."""
+        every = {point for one in self.success().values() for point in one}
+        sides, families = ("left", "right", "both"), list(FAMILIES)
+        return sorted(
+            every,
+            key=lambda p: (sides.index(p.side), families.index(p.family), p.speed, p.size),
+        )
+
+
+def point_of(row: Measured) -> Point:
+    return Point(row["side"], row["family"], round(row["size"], 6), row["speed"])
+
+
+def read_results(study: Study, folder: Folder) -> Results:
+    curves: dict[Run, Curve] = {}
+    measured: dict[str, dict[Run, Measured]] = {name: {} for name in study.measure}
+    for run in study.runs:
+        if folder.metrics(run).is_file():
+            curves[run] = read_curve(folder.metrics(run), run.name)
+        for name, files in measured.items():
+            path = folder.measured(name, run)
+            if path.is_file():
+                files[run] = read_measured(path)
+    return Results(study, curves, measured)
+
+
+def read_measured(path: Any) -> Measured:
+    try:
+        file = json.loads(path.read_bytes())
+    except (OSError, ValueError):
+        file = None
+    if not isinstance(file, dict) or not isinstance(file.get("rows"), list):
+        raise UserError(f"'{path}' is no file of --json; remove it, and it is measured again")
+    return file
+
+
+def steps_to(curve: Curve, family: str, size: float) -> tuple[float, float] | None:
+    """Steps and minutes at which the frontier first was that far; None if it never was. Between two
+    lines of the metrics it is taken to have moved evenly."""
+    if family not in curve.frontier:
+        return None
+    there = np.isfinite(curve.frontier[family])
+    frontier, steps, minutes = (
+        x[there] for x in (curve.frontier[family], curve.steps, curve.minutes)
+    )
+    beyond = np.flatnonzero(frontier >= size)
+    if not len(beyond):
+        return None
+    k = int(beyond[0])
+    if k == 0:
+        return float(steps[0]), float(minutes[0])
+    share = (size - frontier[k - 1]) / (frontier[k] - frontier[k - 1])
+    at = [float(x[k - 1] + share * (x[k] - x[k - 1])) for x in (steps, minutes)]
+    return at[0], at[1]

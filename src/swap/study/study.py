@@ -1,0 +1,226 @@
+"""A study file in, what is to be compared with what out: arms, seeds, budget, measurements.
+
+A study is a TOML file. Arms are options of `swap train`, measurements are commands on a trained
+robot, both as one would type them:
+
+    about = "What does the constraint buy?"
+    seeds = [0, 1, 2]
+    steps = 140e6                # control steps of all worlds together, the same for every arm
+    train = "--worlds 4096"      # options that all arms have; may be left out
+
+    [arms]
+    swap = "--preset swap"
+    plain = "--preset swap-no-eq --ppo.epochs 4"
+
+    [measure]
+    boxes = "eval --family box --sizes 1.0 1.5 --trials 1500"
+
+    [reach]                      # of which sizes to tell when they were reached; may be left out
+    box = [1.0, 1.5]
+
+    [film]                       # options of swap play, for the first seed; may be left out
+    climbing = "--family box --size 1.2"
+"""
+
+import json
+import re
+import shlex
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from swap.errors import UserError, printable, unknown
+from swap.registry import is_code
+
+SHIPPED = Path(__file__).parent / "studies"
+MEASURES = ("eval", "record", "gait", "reconstruct", "check model")
+"""Commands that measure a trained robot."""
+OURS = {
+    "arms": ("seed", "steps", "minutes", "iterations", "out", "resume", "device"),
+    "measure": ("json", "plot", "device"),
+    "film": ("out", "still", "device"),
+}
+"""Options that the study sets by itself."""
+FILE = "study.toml"
+"""In the folder of a study."""
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+
+
+@dataclass(frozen=True)
+class Study:
+    """What a study file says."""
+
+    name: str
+    seeds: tuple[int, ...]
+    steps: float
+    arms: Mapping[str, tuple[str, ...]]
+    """Name -> words of `swap train`."""
+    measure: Mapping[str, tuple[str, ...]]
+    """Name -> words of a command, without `swap` and the robot."""
+    reach: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
+    """Family -> sizes."""
+    film: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Name -> words of `swap play`."""
+    train: tuple[str, ...] = ()
+    about: str = ""
+
+    def __post_init__(self) -> None:
+        if not self.seeds or len(set(self.seeds)) < len(self.seeds) or min(self.seeds) < 0:
+            raise self._wrong(f"seeds = {list(self.seeds)}; list some, each once, from 0 on")
+        if not 0 < self.steps < 1e18:
+            raise self._wrong(f"steps = {self.steps}; give the control steps of a run, e.g. 140e6")
+        if not self.arms:
+            raise self._wrong('no [arms]; give at least one, e.g. swap = "--preset swap"')
+        for table in OURS:
+            for name, words in getattr(self, table).items():
+                if not NAME.fullmatch(name):
+                    raise self._wrong(f"'{name}' in [{table}] is no file name; use a-z, 0-9, . - _")
+                self._check_words(table, name, words)
+        self._check_words("arms", "train", self.train)
+        for name, words in self.measure.items():
+            if not command_of(words):
+                one = unknown("measurement", words[0] if words else "", MEASURES)
+                raise self._wrong(f"{name} in [measure]: {one}")
+
+    def _check_words(self, table: str, name: str, words: tuple[str, ...]) -> None:
+        for word in words:
+            option = word.partition("=")[0].removeprefix("--").removeprefix("run.")
+            if word.startswith("--") and option in OURS[table]:
+                raise self._wrong(f"{name} has --{option}, which the study sets; leave it out")
+
+    def _wrong(self, what: str) -> UserError:
+        return UserError(f"study '{self.name}': {what}")
+
+    @property
+    def code(self) -> list[str]:
+        """Words that name code."""
+        tables = (self.arms, self.measure, self.film)
+        every = [*self.train, *(w for x in tables for words in x.values() for w in words)]
+        parts = [part for word in every for part in word.split("=")]
+        return list(dict.fromkeys(part for part in parts if is_code(part)))
+
+    @property
+    def runs(self) -> list["Run"]:
+        """Seed by seed, so that what is done first can be compared first."""
+        return [Run(arm, seed) for seed in self.seeds for arm in self.arms]
+
+    def options(self, run: "Run") -> list[str]:
+        """Of `swap train`: what the arm and its seed are."""
+        return [*self.arms[run.arm], *self.train, "--seed", str(run.seed)]
+
+    def as_toml(self) -> str:
+        def told(value: Any) -> str:  # what JSON says of strings, numbers and lists, TOML says, too
+            words = isinstance(value, tuple) and all(isinstance(x, str) for x in value)
+            return json.dumps(shlex.join(value) if words and value else value or "")
+
+        lines = [f"about = {told(self.about)}", f"seeds = {told(list(self.seeds))}"]
+        lines += [f"steps = {float(self.steps)}", f"train = {told(self.train)}"]
+        for table in OURS:
+            pairs = getattr(self, table).items()
+            lines += ["", f"[{table}]", *(f'"{name}" = {told(words)}' for name, words in pairs)]
+        sizes = (f'"{name}" = {json.dumps(list(x))}' for name, x in self.reach.items())
+        return "\n".join([*lines, "", "[reach]", *sizes, ""])
+
+
+@dataclass(frozen=True)
+class Run:
+    """One training: an arm and a seed."""
+
+    arm: str
+    seed: int
+
+    @property
+    def name(self) -> str:
+        return f"{self.arm}-{self.seed}"
+
+
+def command_of(words: tuple[str, ...]) -> str | None:
+    """Which of MEASURES the words begin with."""
+    return next((x for x in MEASURES if tuple(x.split()) == words[: len(x.split())]), None)
+
+
+def find_study(path: Path) -> Path:
+    """The file itself, that of a folder in which a study has begun, or the one of that name that
+    ships."""
+    if path.is_file():
+        return path
+    if (path / FILE).is_file():
+        return path / FILE
+    known = sorted(file.stem for file in SHIPPED.glob("*.toml"))
+    if len(path.parts) == 1 and path.name in known:
+        return SHIPPED / f"{path.name}.toml"
+    if path.suffix == ".toml" or len(path.parts) > 1:
+        raise UserError(f"no study file '{path}'; name a .toml file, or one of {', '.join(known)}")
+    raise unknown("study", str(path), known)
+
+
+def read_study(path: Path) -> Study:
+    path = find_study(path)
+    name = path.parent.name if path.name == FILE else path.stem
+    try:
+        data = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise UserError(f"cannot read '{path}': {printable(error, 200)}") from None
+    kinds: dict[str, Any] = {
+        **dict.fromkeys(("about", "train"), str),
+        **dict.fromkeys(("arms", "measure", "reach", "film"), dict),
+        "seeds": list,
+        "steps": (int, float),
+    }
+    for key, value in data.items():
+        if key not in kinds:
+            raise unknown(f"key of study '{name}'", key, kinds)
+        if not isinstance(value, kinds[key]) or isinstance(value, bool):
+            raise UserError(f"study '{name}': {key} = {printable(value, 60)} is of no use here")
+    for key in ("seeds", "steps", "arms"):
+        if key not in data:
+            raise UserError(f"study '{name}' says nothing of {key}")
+    try:
+        return Study(
+            name=name,
+            seeds=tuple(map(_seed, data["seeds"])),
+            steps=float(data["steps"]),
+            arms={key: _words(text) for key, text in data["arms"].items()},
+            measure={key: _words(text) for key, text in data.get("measure", {}).items()},
+            reach={key: tuple(map(float, x)) for key, x in data.get("reach", {}).items()},
+            film={key: _words(text) for key, text in data.get("film", {}).items()},
+            train=_words(data.get("train", "")),
+            about=data.get("about", ""),
+        )
+    except (TypeError, ValueError) as error:
+        if isinstance(error, UserError):
+            raise
+        raise UserError(f"study '{name}': {error}") from None
+
+
+def _words(text: Any) -> tuple[str, ...]:
+    if not isinstance(text, str):
+        raise ValueError(f"{printable(text, 60)} is no text; type options in quotation marks")
+    return tuple(shlex.split(text))
+
+
+def _seed(value: Any) -> int:
+    if type(value) is not int:
+        raise ValueError(f"{printable(value, 60)} is no seed; use whole numbers")
+    return value
+
+
+def check_same(given: Study, there: Study, where: Path) -> None:
+    """A study may grow by arms, seeds and measurements; what has begun must stay what it is."""
+    pairs = {"steps": (given.steps, there.steps), "train": (given.train, there.train)}
+    for table in OURS:
+        ours, theirs = getattr(given, table), getattr(there, table)
+        shared = [name for name in ours if name in theirs]
+        pairs |= {f"{table}.{name}": (ours[name], theirs[name]) for name in shared}
+    for what, (new, old) in pairs.items():
+        if new != old:
+            raise UserError(
+                f"'{where}' was begun with another {what} ({_told(old)}, not {_told(new)}); "
+                "give another --out"
+            )
+
+
+def _told(value: Any) -> str:
+    return shlex.join(value) if isinstance(value, tuple) else f"{value:g}"

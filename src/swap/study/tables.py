@@ -1,0 +1,190 @@
+"""Results of a study in, its tables out: rows of named cells.
+
+An interval is over seeds (see `swap.evaluate.statistics`), never over trials.
+"""
+
+from collections.abc import Mapping, Sequence
+from itertools import groupby
+from typing import Any
+
+import numpy as np
+
+from swap.courses import FAMILIES
+from swap.evaluate.statistics import (
+    Interval,
+    bootstrap,
+    interquartile_mean,
+    probability_of_improvement,
+)
+from swap.study.plan import Folder
+from swap.study.results import Point, Results, steps_to
+from swap.study.status import steps_done
+from swap.study.study import Run
+
+Row = dict[str, Any]
+
+
+def runs_table(results: Results, folder: Folder) -> list[Row]:
+    """A row a run: is it done, how long did it take, what is missing."""
+    return [_run_row(results, folder, run) for run in results.study.runs]
+
+
+def _run_row(results: Results, folder: Folder, run: Run) -> Row:
+    curve = results.curves.get(run)
+    missing = [name for name, files in results.measured.items() if run not in files]
+    if curve is None:
+        steps = steps_done(folder, run)
+        state = f"stopped at {steps / 1e6:.3g} M steps" if steps else "missing"
+        return {"run": run.name, "state": state, "not measured": ", ".join(missing)}
+    return {
+        "run": run.name,
+        "state": "done",
+        "M steps": f"{curve.steps[-1] / 1e6:.4g}",
+        "minutes": f"{curve.minutes[-1]:.3g}",
+        "not measured": ", ".join(missing),
+    }
+
+
+def success_table(results: Results) -> list[Row]:
+    """A row a point, a column an arm: the mean over seeds without the outer quarters."""
+    rows = []
+    for point in results.points():
+        scores = results.scores([point])
+        rows.append(
+            _place(point)
+            | {"size": f"{point.size:.3g} {FAMILIES[point.family].size.unit}"}
+            | {arm: percent(bootstrap(interquartile_mean, x), len(x)) for arm, x in scores.items()}
+        )
+    return rows
+
+
+def summary_table(results: Results) -> list[Row]:
+    """A row a side, family and speed, all sizes together; a column an arm."""
+    rows = []
+    for place, points in groupby(results.points(), key=lambda p: tuple(_place(p).items())):
+        scores = results.scores(list(points))
+        row = dict(place)
+        for arm, x in scores.items():
+            row[arm] = percent(bootstrap(interquartile_mean, x), len(x))
+        rows.append(row)
+    return rows
+
+
+def improvement_table(results: Results) -> list[Row]:
+    """How likely a seed of the first arm is better than one of each other, mean over sizes."""
+    first, *others = results.study.arms
+    rows = []
+    for place, points in groupby(results.points(), key=lambda p: tuple(_place(p).items())):
+        scores = results.scores(list(points))
+        if first not in scores:
+            continue
+        row = dict(place)
+        for arm in others:
+            if arm in scores:
+                found = bootstrap(probability_of_improvement, scores[first], scores[arm])
+                row[f"{first} > {arm}"] = percent(found, len(scores[arm]))
+        rows.append(row)
+    return rows
+
+
+def _place(point: Point) -> Row:
+    return {"side": point.side, "family": point.family, "m/s": f"{point.speed:g}"}
+
+
+def reach_table(results: Results) -> list[Row]:
+    """A row a family, size and arm: after how many steps and minutes, seed by seed."""
+    rows = []
+    for family, sizes in results.study.reach.items():
+        for size in sizes:
+            for arm in results.study.arms:
+                mine = [c for run, c in results.curves.items() if run.arm == arm]
+                if not mine:
+                    continue
+                found = [steps_to(curve, family, size) for curve in mine]
+                rows.append(
+                    {
+                        "family": family,
+                        "size": f"{size:g} {FAMILIES[family].size.unit}",
+                        "arm": arm,
+                        "M steps": _several(found, 0, 1e-6),
+                        "minutes": _several(found, 1, 1.0),
+                        "reached by": f"{sum(x is not None for x in found)} of {len(found)} seeds",
+                    }
+                )
+    return rows
+
+
+def _several(found: Sequence[tuple[float, float] | None], k: int, scale: float) -> str:
+    return ", ".join("-" if x is None else f"{x[k] * scale:.3g}" for x in found)
+
+
+def motion_table(results: Results) -> list[Row]:
+    """What `swap gait --family` measured: a row a size and arm, means over seeds."""
+    rows: list[Row] = []
+    for _, files in results.by_command("gait"):
+        groups: dict[tuple[Any, ...], list[Mapping[str, Any]]] = {}
+        for run, file in files.items():
+            for row in file["rows"]:
+                if "fore_index" in row:
+                    key = (row["family"], row["size"], row["command_mps"], run.arm)
+                    groups.setdefault(key, []).append(row)
+        for (family, size, speed, arm), several in sorted(groups.items()):
+            told = {"family": family, "size": f"{size:g} m", "m/s": f"{speed:g}", "arm": arm}
+            names = [name for name, x in several[0].items() if name not in SAID]
+            rows.append(told | {name: _mean([row.get(name) for row in several]) for name in names})
+    return rows
+
+
+SAID = {"gait", "family", "size", "unit", "command_mps", "trials"}
+"""Of a row of `swap gait`, what is no figure."""
+
+
+def reconstruction_table(results: Results) -> list[Row]:
+    """What `swap reconstruct` measured: a row a side, sequences and arm, in metres."""
+    rows: list[Row] = []
+    for name, files in results.by_command("reconstruct"):
+        for arm in results.study.arms:
+            mine = [file for run, file in files.items() if run.arm == arm]
+            for k, told in enumerate(mine[0]["facts"]["mean"] if mine else []):
+                errors = [file["facts"]["mean"][k]["error_m"] for file in mine]
+                gaps = [file["facts"]["mirror_gap_m"] for file in mine]
+                rows.append(
+                    {"measurement": name, "arm": arm, "side": told["side"]}
+                    | {"sequences": told["sequences"], "error, m": _mean(errors)}
+                    | {"largest gap to the mirror image, m": f"{max(gaps):.3g}"}
+                )
+    return rows
+
+
+def mirrored_table(results: Results) -> list[Row]:
+    """What `swap check model --trials` measured: a row a family and arm, means over seeds."""
+    rows: list[Row] = []
+    for _, files in results.by_command("check model"):
+        for arm in results.study.arms:
+            mine = [file for run, file in files.items() if run.arm == arm]
+            tried = [row for file in mine for row in file["rows"] if "alike" in row]
+            for family in dict.fromkeys(row["family"] for row in tried):
+                some = [row for row in tried if row["family"] == family]
+                told = {"family": family, "arm": arm, "pairs": sum(row["pairs"] for row in some)}
+                names = ("success", "success, mirrored", "alike", "parted")
+                rows.append(told | {name: _mean([row[name] for row in some]) for name in names})
+    return rows
+
+
+def _mean(values: Sequence[float | None]) -> str:
+    there = [x for x in values if x is not None]
+    return f"{np.mean(there):.3g}" if there else "-"
+
+
+def percent(found: Interval, seeds: int) -> str:
+    """`97.5 (96.1 to 98.9)`; of one seed there is no interval."""
+    if seeds < 2:
+        return f"{100 * found.value:.1f} (1 seed)"
+    return f"{100 * found.value:.1f} ({100 * found.low:.1f} to {100 * found.high:.1f})"
+
+
+def markdown(rows: Sequence[Row]) -> str:
+    columns = list(dict.fromkeys(key for row in rows for key in row))
+    lines = [columns, ["---"] * len(columns)]
+    lines += [[str(row.get(column, "-") or "-") for column in columns] for row in rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)

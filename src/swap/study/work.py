@@ -1,0 +1,80 @@
+"""A study, its folder and some of its runs in; trained and measured robots out."""
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from swap.device.choice import chosen
+from swap.study.mps import mps
+from swap.study.plan import Command, Folder, Kind, left, lost
+from swap.study.pool import Chain, Pool, Start, start_process
+from swap.study.status import status_line
+from swap.study.study import Run, Study
+
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How it ended."""
+
+    told: str
+    failed: list[str]
+    stopped: str | None
+    signal: int | None
+
+
+def work_off(
+    study: Study,
+    folder: Folder,
+    runs: Sequence[Run],
+    *,
+    device: str,
+    at_once: int = 1,
+    minutes: float | None = None,
+    only: str | None = None,
+    started_s: float | None = None,
+    say: Say = print,
+    start: Start | None = None,
+) -> Outcome:
+    """`only`: train, or measure. `start`: how commands are started, if not as processes."""
+    chains, failed = [], []
+    for run in runs:
+        commands = [c for c in left(study, folder, run, device) if wanted(c, only)]
+        if only == "measure" and not folder.metrics(run).is_file():
+            continue  # there is nothing to measure yet
+        if why := lost(folder, commands):
+            failed.append(why)
+            say(why)
+        elif commands:
+            chains.append(Chain(commands))
+    on_gpu = chosen(device) != "cpu"
+    with mps(on_gpu and at_once > 1 and bool(chains), say) as env:
+        pool = Pool(
+            folder,
+            chains,
+            start or start_process({**env, **threads(on_gpu, at_once)}),
+            at_once=at_once,
+            minutes=minutes,
+            say=say,
+            status=partial(status_line, study, folder),
+        )
+        pool.run(started_s)
+    failed += [chain.failed for chain in chains if chain.failed]
+    done = sum(not left(study, folder, run, device) for run in study.runs)
+    told = f"{done} of {len(study.runs)} runs are trained and measured"
+    return Outcome("; ".join([told, *failed]), failed, pool.stopped, pool.signal)
+
+
+def wanted(command: Command, only: str | None) -> bool:
+    return only is None or (command.kind is Kind.MEASURE) == (only == "measure")
+
+
+def threads(on_gpu: bool, at_once: int) -> dict[str, str]:
+    """On a CPU, several runs share the cores instead of quarrelling about them."""
+    if on_gpu or at_once == 1 or "OMP_NUM_THREADS" in os.environ:
+        return {}
+    affinity = getattr(os, "sched_getaffinity", None)
+    cores = len(affinity(0)) if affinity else os.cpu_count() or 1
+    return {"OMP_NUM_THREADS": str(max(1, cores // at_once))}

@@ -1,0 +1,46 @@
+"""Fixtures of a study: commands that run in this process, and two arms of the preset `tiny`."""
+
+import functools
+from pathlib import Path
+
+import pytest
+
+from small_study import SMALL, STEPS, here, written
+
+
+@pytest.fixture
+def in_process(monkeypatch):
+    """`swap study` runs its commands here; motions are planned once."""
+    from swap.presets import swap as sighted
+
+    monkeypatch.setattr(sighted, "transitions", _planned)
+    monkeypatch.setattr("swap.study.work.start_process", lambda env: here)
+
+
+@functools.cache
+def _all_motions():
+    from swap.motions import transitions
+    from swap.robots import load
+
+    return transitions(load("apollo"))
+
+
+def _planned(robot):
+    return _all_motions()
+
+
+@pytest.fixture
+def tiny(tmp_path) -> Path:
+    """Two arms of the preset `tiny`, two seeds."""
+    return written(
+        tmp_path / "tiny.toml",
+        {
+            "about": "two arms",
+            "seeds": [0, 1],
+            "steps": STEPS,
+            "train": SMALL + " --policy.actor-hidden 16 --policy.critic-hidden 16",
+            "arms": {"mirror": "--preset tiny", "plain": "--preset tiny --policy.no-equivariant"},
+            "measure": {"boxes": "eval --family box --sizes 0.1 0.3 --trials 2"},
+            "reach": {"box": [0.05, 1.0]},
+        },
+    )

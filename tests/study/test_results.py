@@ -1,0 +1,209 @@
+"""Tables and figures of made-up results, against what they were made from."""
+
+import itertools
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from small_study import written
+from swap.errors import UserError
+from swap.study import figures, tables
+from swap.study.plan import Folder, begin
+from swap.study.report import write_report
+from swap.study.results import Point, read_results, steps_to
+from swap.study.study import Run, read_study
+
+SIZES = (0.5, 1.0)
+RATES = {  # arm -> seed -> success at both sizes
+    "ours": [(1.0, 0.9), (1.0, 0.7), (0.9, 0.8)],
+    "plain": [(0.8, 0.2), (1.0, 0.75), (0.7, 0.1)],
+}
+
+
+@pytest.fixture
+def study(tmp_path):
+    return read_study(
+        written(
+            tmp_path / "made-up.toml",
+            {
+                "about": "of numbers",
+                "seeds": [0, 1, 2],
+                "steps": 1000,
+                "arms": {"ours": "--preset tiny", "plain": "--preset tiny"},
+                "measure": {
+                    "boxes": "eval --family box",
+                    "moves": "gait --family box --sizes 1",
+                    "seen": "reconstruct",
+                    "pairs": "check model --trials 2",
+                },
+                "reach": {"box": [0.5, 0.9, 2.0]},
+            },
+        )
+    )
+
+
+@pytest.fixture
+def folder(study, tmp_path):
+    there = Folder(tmp_path / "s")
+    begin(study, there)
+    return there
+
+
+def put(path: Path, **content) -> None:
+    path.write_text(json.dumps({"rows": [], **content}))
+
+
+def measured(folder, arm, seed, side="both"):
+    rows = [
+        {"family": "box", "size": size, "unit": "m", "side": side, "speed": 1.0, "success": rate}
+        for size, rate in zip(SIZES, RATES[arm][seed], strict=True)
+    ]
+    put(folder.measured("boxes", Run(arm, seed)), rows=rows)
+
+
+def learned(folder, arm, seed, speed=1.0):
+    rows = [
+        {"iteration": k, "wall_s": 6.0 * k, "steps": 100.0 * k, "frontier/box": 0.1 * k * speed}
+        for k in range(1, 11)
+    ]
+    folder.metrics(Run(arm, seed)).write_text("".join(json.dumps(r) + "\n" for r in rows))
+
+
+def everything(folder):
+    for arm in RATES:
+        for seed in range(3):
+            measured(folder, arm, seed)
+            learned(folder, arm, seed, 1.0 if arm == "ours" else 0.85)
+
+
+def test_scores_are_by_arm_seed_and_point(study, folder):
+    everything(folder)
+    results = read_results(study, folder)
+    points = [Point("both", "box", size, 1.0) for size in SIZES]
+    assert results.points() == points
+    scores = results.scores(points)
+    assert {arm: x.tolist() for arm, x in scores.items()} == {
+        arm: [list(x) for x in seeds] for arm, seeds in RATES.items()
+    }
+    folder.measured("boxes", Run("plain", 1)).unlink()
+    assert len(read_results(study, folder).scores(points)["plain"]) == 2
+
+
+def test_the_tables_say_what_was_measured(study, folder):
+    everything(folder)
+    results = read_results(study, folder)
+    first, second = tables.success_table(results)
+    assert first["size"] == "0.5 m"
+    assert first["ours"].startswith("96.7 (")  # of three seeds all count
+    assert second["plain"].startswith("35.0 (")
+    (whole,) = tables.summary_table(results)
+    # Six scores, of which the lowest and the highest are left out.
+    assert whole["ours"].startswith(f"{100 * np.mean([0.8, 0.9, 0.9, 1.0]):.1f} (")
+    (better,) = tables.improvement_table(results)
+    pairs = itertools.product(RATES["ours"], RATES["plain"], range(2))
+    wins = [1.0 if a[p] > b[p] else 0.5 if a[p] == b[p] else 0.0 for a, b, p in pairs]
+    assert better["ours > plain"].startswith(f"{100 * np.mean(wins):.1f} (")
+
+
+def test_of_one_seed_there_is_no_interval(study, folder):
+    measured(folder, "ours", 0)
+    first, _ = tables.success_table(read_results(study, folder))
+    assert first["ours"] == "100.0 (1 seed)"
+    assert "plain" not in first
+
+
+def test_sizes_are_reached_between_two_lines(study, folder):
+    everything(folder)
+    results = read_results(study, folder)
+    slow = results.curves[Run("plain", 0)]
+    assert steps_to(slow, "box", 0.5) == pytest.approx((100 * 0.5 / 0.085, 0.1 * 0.5 / 0.085))
+    assert steps_to(slow, "box", 0.9) is None
+    assert steps_to(slow, "box", 0.01) == pytest.approx((100.0, 0.1))  # it began beyond
+    assert steps_to(slow, "gap", 0.1) is None
+    rows = {(row["size"], row["arm"]): row for row in tables.reach_table(results)}
+    assert rows["0.9 m", "ours"]["reached by"] == "3 of 3 seeds"
+    assert rows["0.9 m", "ours"]["M steps"] == "0.0009, 0.0009, 0.0009"
+    assert rows["0.9 m", "plain"]["reached by"] == "0 of 3 seeds"
+    assert rows["0.9 m", "plain"]["M steps"] == "-, -, -"
+
+
+def test_motion_reconstruction_and_pairs_are_means_over_seeds(study, folder):
+    move = {"family": "box", "size": 1.0, "command_mps": 1.0, "gait": "x", "unit": "m", "trials": 5}
+    mean = {"side": "left", "sequences": "mirrored", "trials": 2}
+    pair = {"family": "tilted_box", "pairs": 4, "success": 0.5, "success, mirrored": 0.5}
+    for seed, x in ((0, 0.1), (1, 0.3)):
+        run = Run("ours", seed)
+        put(folder.measured("moves", run), rows=[{**move, "fore_index": x, "stalled": None}])
+        facts = {"mean": [{**mean, "error_m": x}], "mirror_gap_m": x}
+        put(folder.measured("seen", run), facts=facts)
+        put(
+            folder.measured("pairs", run),
+            rows=[{"part": "actor"}, {**pair, "alike": x, "parted": 0}],
+        )
+    results = read_results(study, folder)
+    (row,) = tables.motion_table(results)
+    assert (row["arm"], row["fore_index"], row["stalled"]) == ("ours", "0.2", "-")
+    (row,) = tables.reconstruction_table(results)
+    assert (row["side"], row["error, m"]) == ("left", "0.2")
+    assert row["largest gap to the mirror image, m"] == "0.3"
+    (row,) = tables.mirrored_table(results)
+    assert (row["family"], row["pairs"], row["alike"], row["parted"]) == (
+        "tilted_box",
+        8,
+        "0.2",
+        "0",
+    )
+
+
+def test_runs_that_are_missing_are_named(study, folder):
+    learned(folder, "ours", 0)
+    home = folder.run(Run("plain", 0))
+    home.mkdir(parents=True)
+    (home / "metrics.jsonl").write_text('{"iteration": 1, "steps": 5e5}\n{"iteration": 2, "ste')
+    rows = {r["run"]: r for r in tables.runs_table(read_results(study, folder), folder)}
+    assert rows["ours-0"]["state"] == "done"
+    assert rows["ours-0"]["not measured"] == "boxes, moves, seen, pairs"
+    assert rows["plain-0"]["state"] == "stopped at 0.5 M steps"
+    assert rows["ours-2"]["state"] == "missing"
+
+
+def test_nothing_is_drawn_of_nothing_and_figures_show_the_scores(study, folder):
+    empty = read_results(study, folder)
+    assert figures.success_figure(empty) is None
+    assert figures.learning_figure(empty) is None
+    assert figures.reconstruction_figures(empty) == {}
+    assert [path.name for path in write_report(study, folder)] == ["report.md"]
+    everything(folder)
+    results = read_results(study, folder)
+    figure = figures.success_figure(results)
+    (axes,) = figure.axes
+    lines = {line.get_label(): line for line in axes.get_lines()}
+    assert lines["ours"].get_xdata().tolist() == list(SIZES)
+    assert lines["ours"].get_ydata() == pytest.approx(
+        [np.mean([1, 1, 0.9]), np.mean([0.9, 0.7, 0.8])]
+    )
+    figure = figures.learning_figure(results)
+    end = {line.get_label(): line.get_ydata()[-1] for line in figure.axes[0].get_lines()}
+    assert end == pytest.approx({"ours": 1.0, "plain": 0.85})
+    names = [path.name for path in write_report(study, folder)]
+    assert names == ["success.png", "learning.png", "report.md"]
+    text = (folder.root / "report.md").read_text()
+    for word in ("96.7", "![success.png]", "## When sizes were reached", "| ours-2 | done |"):
+        assert word in text
+    assert "## How they move" not in text
+
+
+def test_two_sides_are_two_rows_of_panels(study, folder):
+    for seed, side in ((0, "left"), (1, "right")):
+        measured(folder, "ours", seed, side)
+    figure = figures.success_figure(read_results(study, folder))
+    titles = [axes.get_title(loc="left") for axes in figure.axes]
+    assert titles == ["box, high on the left", "box, high on the right"]
+
+
+def test_a_file_that_is_damaged_is_told_in_one_line(study, folder):
+    folder.measured("boxes", Run("ours", 0)).write_text("{")
+    with pytest.raises(UserError, match="remove it, and it is measured again"):
+        read_results(study, folder)

@@ -1,0 +1,152 @@
+"""Study files: what is read, what is refused, and the three that ship."""
+
+import shlex
+from pathlib import Path
+
+import pytest
+
+from small_study import written
+from swap.cli import main as cli
+from swap.errors import UserError
+from swap.presets import PRESETS
+from swap.study.study import Run, Study, check_same, read_study
+
+EXPERIMENTS = Path(__file__).parents[2] / "experiments"
+GOOD = {
+    "seeds": [0, 2],
+    "steps": 1e6,
+    "train": "--worlds 8",
+    "arms": {"a": "--preset tiny", "b-2": "--preset tiny --ppo.epochs 3"},
+    "measure": {"boxes": "eval --family box --sizes 0.2"},
+    "reach": {"box": [0.1]},
+    "film": {"up": "--family box --size 0.2"},
+}
+
+
+def read(tmp_path, **changes) -> Study:
+    data = {k: x for k, x in {**GOOD, **changes}.items() if x is not None}
+    return read_study(written(tmp_path / "mine.toml", data))
+
+
+def test_a_study_is_what_its_file_says(tmp_path):
+    study = read(tmp_path)
+    assert (study.name, study.seeds, study.steps) == ("mine", (0, 2), 1e6)
+    assert [run.name for run in study.runs] == ["a-0", "b-2-0", "a-2", "b-2-2"]
+    words = shlex.split("--preset tiny --ppo.epochs 3 --worlds 8 --seed 2")
+    assert study.options(Run("b-2", 2)) == words
+    (tmp_path / "again.toml").write_text(study.as_toml())
+    again = read_study(tmp_path / "again.toml")
+    assert {**vars(again), "name": "mine"} == vars(study)
+
+
+def test_only_what_must_be_said_has_to_be(tmp_path):
+    study = read(tmp_path, train=None, measure=None, reach=None, film=None)
+    assert (study.train, study.measure, study.reach) == ((), {}, {})
+    (tmp_path / "again.toml").write_text(study.as_toml())
+    assert read_study(tmp_path / "again.toml").arms == study.arms
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        ({"seeds": []}, "list some, each once"),
+        ({"seeds": [1, 1]}, "list some, each once"),
+        ({"seeds": [-1]}, "from 0 on"),
+        ({"seeds": [0.5]}, "is no seed"),
+        ({"seeds": None}, "says nothing of seeds"),
+        ({"steps": 0}, "give the control steps"),
+        ({"steps": True}, "is of no use here"),
+        ({"steps": "many"}, "is of no use here"),
+        ({"arms": {}}, r"no \[arms\]"),
+        ({"arms": {"a/b": "--preset tiny"}}, "is no file name"),
+        ({"arms": {"a": 3}}, "type options in quotation marks"),
+        ({"arms": {"a": "--preset tiny --seed 3"}}, "a has --seed, which the study sets"),
+        ({"arms": {"a": "--preset tiny --out=/etc"}}, "a has --out, which the study sets"),
+        ({"train": "--minutes 3"}, "train has --minutes, which the study sets"),
+        ({"measure": {"x": "eval --json y"}}, "x has --json, which the study sets"),
+        ({"measure": {"x": "play --family box"}}, "unknown measurement 'play'"),
+        ({"measure": {"x": ""}}, "unknown measurement"),
+        ({"film": {"x": "--still y"}}, "x has --still, which the study sets"),
+        ({"sed": [1]}, "unknown key of study 'mine' 'sed'; did you mean 'seeds'"),
+    ],
+)
+def test_mistakes_are_told_in_one_line(changes, says, tmp_path):
+    with pytest.raises(UserError, match=says) as error:
+        read(tmp_path, **changes)
+    assert "\n" not in str(error.value)
+
+
+def test_files_that_are_none_are_told_in_one_line(tmp_path):
+    bad = tmp_path / "bad.toml"
+    bad.write_bytes(b"seeds = [\xff")
+    for path in (bad, tmp_path / "none.toml"):
+        with pytest.raises(UserError, match=r"cannot read|no study file"):
+            read_study(path)
+    with pytest.raises(UserError, match="unknown study 'mirored'; did you mean 'mirrored'"):
+        read_study(Path("mirored"))
+
+
+@pytest.mark.parametrize("file", sorted(EXPERIMENTS.glob("*.toml")), ids=lambda file: file.stem)
+def test_those_in_experiments_can_be_run(file, tmp_path, capsys):
+    assert cli.dispatch(["study", str(file), "--print", "--out", str(tmp_path / "s")]) == 0
+    assert len(capsys.readouterr().out.splitlines()) == len(read_study(file).runs) + 1
+
+
+def test_a_study_may_grow_but_not_change(tmp_path):
+    old = read(tmp_path)
+    more = {
+        "seeds": [0, 2, 3],
+        "arms": {**GOOD["arms"], "c": "--preset teacher"},
+        "measure": {**GOOD["measure"], "gaps": "eval --family gap --sizes 0.2"},
+    }
+    check_same(read(tmp_path, **more), old, tmp_path)
+    for change, says in (
+        ({"steps": 2e6}, "another steps"),
+        ({"train": "--worlds 9"}, "another train"),
+        ({"arms": {"a": "--preset teacher"}}, "another arms.a"),
+        ({"measure": {"boxes": "eval --family box --sizes 0.3"}}, "another measure.boxes"),
+    ):
+        with pytest.raises(UserError, match=f"begun with {says}"):
+            check_same(read(tmp_path, **change), old, tmp_path)
+
+
+def test_code_in_a_study_file_is_seen(tmp_path):
+    assert read(tmp_path).code == []
+    arms = {"a": "--preset mine.py:QUICK", "b": "--preset tiny --env.families=pkg.m:PIT=1"}
+    assert read(tmp_path, arms=arms).code == ["mine.py:QUICK", "pkg.m:PIT"]
+
+
+@pytest.mark.parametrize(
+    ("name", "seeds", "arms"),
+    [
+        (
+            "arms",
+            3,
+            "swap swap-no-eq-policy swap-no-eq swap-no-eq-matched symloss augment",
+        ),
+        ("mirrored", 2, "swap swap-no-eq-policy swap-no-eq symloss augment"),
+        ("paper-reward", 2, "swap swap-no-eq"),
+    ],
+)
+def test_those_that_ship_compare_what_the_paper_does(name, seeds, arms, tmp_path, capsys):
+    study = read_study(Path(name))
+    assert list(study.arms) == arms.split()
+    assert len(study.seeds) == seeds
+    assert study.steps >= 140e6
+    ends = {"arms": "", "mirrored": "-one-sided", "paper-reward": "-paper-reward"}
+    for arm, words in study.arms.items():
+        assert words == ("--preset", arm + ends[name])
+        assert words[1] in PRESETS
+    for words in study.measure.values():
+        if words[0] == "eval":
+            assert words[words.index("--trials") + 1] == "1500"
+    if name == "mirrored":
+        sides = [w[w.index("--side") + 1] for w in study.measure.values() if "--side" in w]
+        assert sides == ["left", "right"] * 3
+    # All commands can be read; one line a run, and one for the figures.
+    assert cli.dispatch(["study", name, "--print", "--out", str(tmp_path / "s")]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == len(study.runs) + 1
+    for run, line in zip(study.runs, lines[:-1], strict=True):
+        films = len(study.film) if run.seed == study.seeds[0] else 0
+        assert line.count(" && ") == 1 + len(study.measure) + films

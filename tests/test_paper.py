@@ -1,0 +1,68 @@
+"""docs/paper.md promises nothing that is not there: commands exist, pictures lie behind links, and
+what is missing names a study that ships."""
+
+import importlib
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+from swap.cli import main as cli
+from swap.study.study import read_study
+
+PAPER = Path(__file__).parent.parent / "docs" / "paper.md"
+TEXT = PAPER.read_text()
+COMMANDS = sorted(set(re.findall(r"`(swap [^`]*)`", TEXT)))
+VERDICTS = ("reproduced", "not reproduced", "not comparable", "missing")
+ROWS = [
+    [cell.strip() for cell in line.strip("|").split("|")]
+    for line in TEXT.splitlines()
+    if line.startswith("| ") and line.count("|") == 5 and "verdict" not in line
+]
+
+
+@pytest.mark.parametrize("line", COMMANDS)
+def test_every_command_has_options_that_exist(line, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    name, options = cli.match_command(shlex.split(line)[1:])
+    module = importlib.import_module(f"swap.cli.{name.replace(' ', '_')}")
+    if not options:
+        return
+    if hasattr(module, "parse"):
+        module.parse(options)
+    else:
+        cli.parse(module.Args, f"swap {name}", options)
+
+
+def test_every_row_has_a_verdict_and_what_is_missing_a_study():
+    assert len(ROWS) > 15
+    for _, ours, command, verdict in ROWS:
+        assert verdict.startswith(VERDICTS), verdict
+        if verdict.startswith("missing"):
+            assert "missing" in ours
+            names = re.findall(r"`swap study ([\w-]+)`", command)
+            assert names
+            for name in names:
+                assert read_study(Path(name)).arms
+        if verdict.startswith("reproduced"):
+            assert command
+
+
+def test_every_link_leads_somewhere():
+    headings = {
+        re.sub(r"[^\w\- ]", "", line.lstrip("# ").lower()).replace(" ", "-")
+        for line in (PAPER.parent / "log.md").read_text().splitlines()
+        if line.startswith("#")
+    }
+    for link in re.findall(r"\]\(([^)]+)\)", TEXT):
+        path, _, anchor = link.partition("#")
+        assert (PAPER.parent / path).exists(), link
+        assert not anchor or anchor in headings, link
+
+
+def test_no_picture_of_a_study_without_its_runs():
+    for picture in re.findall(r"!\[[^]]*\]\(([^)]+)\)", TEXT):
+        folder = (PAPER.parent / picture).parent
+        assert (folder / "study.toml").is_file(), picture
+        assert list(folder.glob("metrics/*.jsonl")), picture
