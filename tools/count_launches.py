@@ -2,6 +2,7 @@
 and plain; counted without a GPU, on tensors that have shapes and no numbers.
 
     PYTHONPATH=src python tools/count_launches.py [--ops] [path ...]
+    SWAP_KERNELS=all PYTHONPATH=src python tools/count_launches.py
 
 An operation of torch that writes memory counts as one launch, which is about what a GPU does; those
 that are known to take more, or fewer, are listed below. Bytes are those of all tensors read and
@@ -10,6 +11,7 @@ written, so what is read twice counts twice, caches or not.
 
 import argparse
 import math
+import os
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -24,6 +26,7 @@ from torch.nn.utils import clip_grad
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
+from swap.device import triton_launch
 from swap.learn.amp import AMP
 from swap.learn.collector import Collector
 from swap.learn.metrics import MetricAccumulator
@@ -32,7 +35,6 @@ from swap.learn.ppo import PPO
 from swap.learn.replay import ReplayBuffer
 from swap.learn.rollout import Rollout
 from swap.learn.style_reward import GROUP, frame_of
-from swap.nn import fused
 from swap.policy import LatentState, build_networks
 from swap.presets import SwapCfg, get_preset
 from swap.symmetry import Layout
@@ -122,27 +124,24 @@ class FusedNorm(torch.autograd.Function):
         return made
 
 
-class Stub:
-    """A Triton kernel: its launches are counted, its arguments are what it reads or writes."""
-
-    def __init__(self, name: str, count: Count) -> None:
-        self.name, self.count = name, count
-
-    def __getitem__(self, grid: Any) -> Callable[..., None]:
-        return lambda *args, **_: self.count.note(self.name, _tensors(args), [])
-
-
 @contextmanager
 def as_on_gpu(count: Count) -> Iterator[None]:
     FusedNorm.count = count
+
+    def note_launch(kernel: Any, programs: int, *args: Any, **_: Any) -> None:
+        """Its arguments are what a kernel of Triton reads or writes."""
+        kernel = getattr(kernel, "fn", kernel)
+        name = f"{kernel.__module__.split('.')[-1]}.{kernel.__name__.strip('_')}"
+        count.note(name, _tensors(args), [])
+
     with ExitStack() as stack:
         patch = lambda *a, **k: stack.enter_context(mock.patch.object(*a, **k))  # noqa: E731
         patch(FakeTensor, "is_cuda", property(lambda _: True), create=True)
+        patch(triton_launch, "INTERPRETED", True)
         patch(F, "rms_norm", lambda x, shape, gain, eps: FusedNorm.apply(x, gain))
         patch(clip_grad, "_has_foreach_support", return_value=True)
-        patch(fused, "compiles", return_value=True)
-        for name in ("_norm_forth", "_norm_back"):
-            patch(fused, name, Stub(name, count), create=True)
+        patch(triton_launch, "works", return_value=True)
+        patch(triton_launch, "launch", note_launch)
         yield
 
 
@@ -259,6 +258,7 @@ def main() -> None:
     parser.add_argument("paths", nargs="*", metavar="path", default=[*PATHS], help=", ".join(PATHS))
     parser.add_argument("--ops", action="store_true", help="each operation's share, too")
     options = parser.parse_args()
+    os.environ.setdefault(triton_launch.VARIABLE, "proven")
     print("| | launches | plain | MB | plain |\n|---|---|---|---|---|")
     several = {}
     for path in options.paths:

@@ -84,12 +84,12 @@ def kernels() -> list[dict[str, str]]:
     try:
         import torch
 
-        from swap.nn.fused import compiles
+        from swap.device.triton_launch import works
     except ImportError:
         return []
     if not torch.cuda.is_available():
         return []
-    if compiles("cuda"):
+    if works():
         return [row("fused kernels", "ok", "Triton compiles them")]
     mend = "install gcc and Python's headers (python3-dev)"
     return [row("fused kernels", "unused", "Triton cannot compile; training is slower", mend)]

@@ -68,7 +68,7 @@ def obeyed(trainer: Trainer) -> dict[str, bool]:
 
 
 def _mlp_obeys(mlp: NormalizedMLP, generator: torch.Generator) -> bool:
-    x = torch.randn(N, mlp.width, generator=generator)
+    x = torch.randn(N, mlp.net.rep_in.dim, generator=generator)
     there = mlp(mlp.coordinates(mlp.net.rep_in(x)))
     return torch.equal(there, mlp.net.rep_out(mlp(mlp.coordinates(x))))
 

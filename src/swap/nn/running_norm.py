@@ -42,12 +42,17 @@ class RunningNorm(nn.Module):
         merge = Parity(rep).merge if equivariant else Parity(trivial(rep.dim)).merge
         self.register_buffer("source_coords", torch.tensor([merge.a, merge.b]), persistent=False)
 
-    def forward(self, x: Tensor) -> Tensor:
+    def checked(self, x: Tensor) -> Tensor:
+        """The same, if it has as many entries."""
         if x.shape[-1] != self.rep.dim:
             raise UserError(
                 f"this normaliser knows {self.rep.dim} entries, got {x.shape[-1]}; "
                 f"pass [..., {self.rep.dim}]"
             )
+        return x
+
+    def forward(self, x: Tensor) -> Tensor:
+        x = self.checked(x)
         mean, inverse_std = self.mean.to(x.dtype), self.inverse_std.to(x.dtype)
         return ((x - mean) * inverse_std).clamp(-self.clip, self.clip)
 

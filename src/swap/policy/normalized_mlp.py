@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor, nn
 
-from swap.nn import MLP, RunningNorm
+from swap.nn import MLP, RunningNorm, fused_basis
 from swap.symmetry import Rep
 
 
@@ -29,15 +29,23 @@ class NormalizedMLP(nn.Module):
         super().__init__()
         self.norm = RunningNorm(rep, equivariant=equivariant)
         self.net = MLP(rep, hidden, rep_out, act=act, out_gain=out_gain, equivariant=equivariant)
+        self.reading = fused_basis.Reading(rep, equivariant=equivariant)
 
     @property
     def width(self) -> int:
-        return self.net.rep_in.dim
+        """Of the coordinates: where a kernel makes them, some zeros more than of the input."""
+        fused = fused_basis.usable(self.norm.mean)
+        return self.reading.width if fused else self.net.rep_in.dim
 
     def coordinates(self, x: Tensor) -> Tensor:
-        """Raw [..., d] -> what `forward` reads, [..., d]."""
-        return torch.cat(self.net.split(self.norm(x)), -1)
+        """Raw [..., d] -> what `forward` reads, [..., width]."""
+        norm = self.norm
+        if fused_basis.usable(x):
+            return self.reading(norm.checked(x), norm.mean, norm.inverse_std, norm.clip)
+        return torch.cat(self.net.split(norm(x)), -1)
 
     def forward(self, x: Tensor) -> Tensor:
         """Coordinates -> features."""
-        return self.net.from_parts(x.split(self.net.layers[0].source.sizes, -1))
+        if x.shape[-1] == self.net.rep_in.dim:
+            return self.net.from_parts(x.split(self.net.layers[0].source.sizes, -1))
+        return self.net.from_padded(x)
