@@ -25,7 +25,7 @@ except ImportError:  # torch brings it along only for GPUs
 
 PROVEN = frozenset({"norm_silu"})
 """Run and timed on a GPU."""
-KERNELS = PROVEN | {"hidden", "basis", "gates", "loop"}
+KERNELS = PROVEN | {"hidden", "basis", "gates", "loop", "conv"}
 """All there are."""
 VARIABLE = "SWAP_KERNELS"
 INTERPRETED = os.environ.get("TRITON_INTERPRET") == "1"
@@ -81,12 +81,21 @@ def padded(width: int) -> int:
     return 1 << max(0, width - 1).bit_length()
 
 
-def launch(kernel: Any, programs: int, *args: Any, warps: int = 4, **constants: Any) -> None:
+def launch(
+    kernel: Any,
+    programs: int,
+    *args: Any,
+    warps: int = 4,
+    stages: int | None = None,
+    **constants: Any,
+) -> None:
     """Run `programs` of a kernel on torch's current stream.
 
     Products and sums are not fused into one rounding: the compiler might fuse them in one view and
     not in the other.
     """
+    if stages is not None:
+        constants["num_stages"] = stages
     kernel[(programs,)](*args, **constants, num_warps=warps, enable_fp_fusion=False)
 
 
