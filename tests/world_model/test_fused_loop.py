@@ -4,7 +4,8 @@ exact. On a GPU, or interpreted on a CPU."""
 import pytest
 import torch
 
-from swap.world_model import Latent
+from swap.world_model import Latent, LossCfg
+from swap.world_model.decoder import Reconstruction
 from toy_model import build, gradients, mirrored, sequences
 
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
@@ -26,10 +27,10 @@ def made(**options):
 @pytest.mark.parametrize("equivariant", [True, False])
 def test_the_loop_is_its_steps(equivariant, kernels, monkeypatch):
     model = made(equivariant=equivariant)
-    batch, noise = on_device(*sequences(model, n=3, ticks=4))
+    batch, noise = on_device(*sequences(model, n=2, ticks=4))
     loss, found = gradients(model, batch, noise)
     latent = model.observe(batch, noise)
-    assert {"fused_gates", "fused_draw", "fused_hidden"} <= set(kernels)
+    assert {"fused_gates", "fused_draw", "fused_hidden", "fused_loss"} <= set(kernels)
     kernels.clear()
     monkeypatch.setenv("SWAP_KERNELS", "none")
     plain, wanted = gradients(model, batch, noise)
@@ -61,7 +62,7 @@ def test_a_tick_is_a_tick(kernels, monkeypatch):
 
 def test_the_mirror_is_exact(kernels):
     model = made()
-    batch, noise = on_device(*sequences(model, n=3, ticks=4))
+    batch, noise = on_device(*sequences(model, n=2, ticks=3))
     here = model.observe(batch, noise)
     there = model.observe(mirrored(model, batch), model.categoricals.rep(noise))
     for a, b in zip(model.mirrored(here.latent), there.latent, strict=True):
@@ -72,3 +73,33 @@ def test_the_mirror_is_exact(kernels):
     assert torch.equal(loss, other)
     for name, gradient in found.items():
         assert torch.equal(gradient, theirs[name]), name
+
+
+@pytest.mark.parametrize("equivariant", [True, False])
+def test_the_loss_is_its_steps(equivariant, kernels, monkeypatch):
+    cfg = LossCfg(depth=0.5, prop=2.0, body=3.0, foot=5.0, dyn=0.7, rep=0.2, free_nats=1.5)
+    model = made(equivariant=equivariant, loss=cfg)
+    batch, noise = on_device(*sequences(model, n=3, ticks=4))
+    data = batch.cleaned()
+    assert not data.valid.all()
+    g = torch.Generator().manual_seed(0)
+    shapes = [x.shape for x in (data.depth_clean, data.prop, data.body, data.foot, noise, noise)]
+    told = [torch.randn(shape, generator=g).to(DEVICE).requires_grad_() for shape in shapes]
+    target = model.codec.from_bytes(data.depth_clean), data.prop, data.body, data.foot
+    target = Reconstruction(*target)
+
+    def weighed():
+        guess = Reconstruction(*told[:4])
+        loss, figures = model.criterion(guess, target, *told[4:], data.valid)
+        return loss, figures, torch.autograd.grad(2 * loss, told)
+
+    kernels.clear()
+    loss, figures, found = weighed()
+    assert set(kernels) == {"fused_loss"}
+    monkeypatch.setenv("SWAP_KERNELS", "none")
+    plain, wanted, theirs = weighed()
+    assert torch.allclose(loss, plain, rtol=1e-5)
+    for name, x in wanted.items():
+        assert torch.allclose(figures[name], x, rtol=1e-4), name
+    for a, b in zip(found, theirs, strict=True):
+        assert torch.allclose(a, b, rtol=1e-4, atol=1e-6)

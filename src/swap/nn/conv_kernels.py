@@ -56,25 +56,22 @@ def _patch(  # type: ignore[no-untyped-def]
     view,
     image_at,
     row,
-    left,
+    column,
     inside,
+    j,
     rows: tl.constexpr,
     columns: tl.constexpr,
     channels: tl.constexpr,
-    tall: tl.constexpr,
-    deep: tl.constexpr,
     pixel: tl.constexpr,
     channel: tl.constexpr,
     image: tl.constexpr,
 ):
-    """`tall` rows of four pixels of each patch, with all their channels, [block, deep]."""
-    j = tl.arange(0, deep)[None, :]
-    c = j % channels
-    row = row[:, None]
-    if tall > 1:
-        row += j // (4 * channels)
-    column = left[:, None] + (j // channels) % 4
-    there = inside[:, None] & (j < tall * 4 * channels)
+    """Entries j of patches whose first pixel is (row, column): [block, len(j)]. A patch is four
+    rows of four pixels with all their channels."""
+    c = (j % channels)[None, :]
+    row = row[:, None] + (j // (4 * channels))[None, :]
+    column = column[:, None] + ((j // channels) % 4)[None, :]
+    there = inside[:, None] & (j < 16 * channels)[None, :]
     there = there & (row >= 0) & (row < rows) & (column >= 0) & (column < columns)
     if image:
         # The second view is the same picture from right to left.
@@ -115,7 +112,6 @@ def down(  # type: ignore[no-untyped-def]
     block: tl.constexpr,
     exact: tl.constexpr,
     image: tl.constexpr,
-    tall: tl.constexpr,
     deep: tl.constexpr,
     kind: tl.constexpr,
     turns: tl.constexpr,
@@ -123,7 +119,6 @@ def down(  # type: ignore[no-untyped-def]
     low: tl.constexpr = rows // 2
     across: tl.constexpr = columns // 2
     view = (tl.program_id(0) // programs).to(tl.int64)
-    j = tl.arange(0, deep)
     column = tl.arange(0, wide)
     known = column < outputs
     summed = tl.zeros([wide], dtype=tl.float32)
@@ -137,26 +132,26 @@ def down(  # type: ignore[no-untyped-def]
         if not image:
             image_at += view * x_view
         total = tl.zeros([block, wide], dtype=tl.float32)
-        for part in tl.static_range(4 // tall):
+        for start in range(0, 16 * channels, deep):
+            j = start + tl.arange(0, deep)
             a = _patch(
                 x,
                 view,
                 image_at,
-                2 * y - 1 + part * tall,
+                2 * y - 1,
                 2 * x_ - 1,
                 inside,
+                j,
                 rows,
                 columns,
                 channels,
-                tall,
-                deep,
                 x_pixel,
                 x_channel,
                 image,
             )
             b = tl.load(
-                weight + (part * tall * 4 * channels + j)[:, None] * outputs + column[None, :],
-                mask=(j < tall * 4 * channels)[:, None] & known[None, :],
+                weight + j[:, None] * outputs + column[None, :],
+                mask=(j < 16 * channels)[:, None] & known[None, :],
                 other=0.0,
             )
             total = _product(a, b, total, exact)
@@ -215,9 +210,6 @@ def up(  # type: ignore[no-untyped-def]
     turns: tl.constexpr,
 ):
     view = (tl.program_id(0) // programs).to(tl.int64)
-    j = tl.arange(0, deep)
-    c = j % channels
-    side = j // channels  # the left or the right one of two pixels
     column = tl.arange(0, wide)
     known = column < outputs
     summed = tl.zeros([wide], dtype=tl.float32)
@@ -235,17 +227,19 @@ def up(  # type: ignore[no-untyped-def]
             py = odd // 2
             px = odd % 2
             total = tl.zeros([block, wide], dtype=tl.float32)
-            for second in tl.static_range(2):
-                row = y - 1 + py + second
+            for start in range(0, 4 * channels, deep):
+                j = start + tl.arange(0, deep)
+                c, side, second = j % channels, (j // channels) % 2, j // (2 * channels)
+                row = y[:, None] - 1 + py + second[None, :]
                 there = x_[:, None] - 1 + px + side[None, :]
-                ok = (inside & (row >= 0) & (row < rows))[:, None] & (side < 2)[None, :]
-                ok = ok & (there >= 0) & (there < columns)
-                at = (image_at + row * (columns * x_pixel))[:, None] + there * x_pixel
+                ok = inside[:, None] & (j < 4 * channels)[None, :]
+                ok = ok & (row >= 0) & (row < rows) & (there >= 0) & (there < columns)
+                at = image_at[:, None] + (row * columns + there) * x_pixel
                 a = tl.load(x + at + (c * x_channel)[None, :], mask=ok, other=0.0)
                 k = ((3 - py - 2 * second) * 4 + 3 - px - 2 * side) * channels + c
                 b = tl.load(
                     weight + k[:, None] * outputs + column[None, :],
-                    mask=(side < 2)[:, None] & known[None, :],
+                    mask=(j < 4 * channels)[:, None] & known[None, :],
                     other=0.0,
                 )
                 total = _product(a, b, total, exact)
@@ -293,7 +287,6 @@ def weight_gradient(  # type: ignore[no-untyped-def]
     out_channel: tl.constexpr,
     block: tl.constexpr,
     exact: tl.constexpr,
-    tall: tl.constexpr,
     deep: tl.constexpr,
     splits: tl.constexpr,
     turns: tl.constexpr,
@@ -301,10 +294,10 @@ def weight_gradient(  # type: ignore[no-untyped-def]
 ):
     low: tl.constexpr = rows // 2
     across: tl.constexpr = columns // 2
-    part = tl.program_id(0) % (4 // tall)
-    split = (tl.program_id(0) // (4 // tall)) % splits
-    view = (tl.program_id(0) // ((4 // tall) * splits)).to(tl.int64)
-    j = tl.arange(0, deep)
+    parts: tl.constexpr = (16 * channels + deep - 1) // deep
+    split = (tl.program_id(0) // parts) % splits
+    view = (tl.program_id(0) // (parts * splits)).to(tl.int64)
+    j = (tl.program_id(0) % parts) * deep + tl.arange(0, deep)
     column = tl.arange(0, wide)
     known = column < outputs
     total = tl.zeros([deep, wide], dtype=tl.float32)
@@ -321,14 +314,13 @@ def weight_gradient(  # type: ignore[no-untyped-def]
             x,
             view,
             image_at,
-            2 * y - 1 + part * tall,
+            2 * y - 1,
             2 * x_ - 1,
             inside,
+            j,
             rows,
             columns,
             channels,
-            tall,
-            deep,
             x_pixel,
             x_channel,
             image,
@@ -341,10 +333,9 @@ def weight_gradient(  # type: ignore[no-untyped-def]
         )
         total = _product(tl.trans(a), d, total, exact)
     # As a layer keeps its weights: [small's channels, large's channels, ky, kx].
-    to = ((j % channels) * 16 + part * tall * 4 + j // channels)[:, None]
-    to += column[None, :] * (channels * 16)
+    to = column[None, :] * (channels * 16) + ((j % channels) * 16 + j // channels)[:, None]
     place = sums + (view * splits + split) * (outputs * channels * 16)
-    tl.store(place + to, total, mask=(j < tall * 4 * channels)[:, None] & known[None, :])
+    tl.store(place + to, total, mask=(j < 16 * channels)[:, None] & known[None, :])
 
 
 @jit
@@ -415,17 +406,15 @@ def mean_of_views(x, out, size, columns: tl.constexpr, tile: tl.constexpr):  # t
 
 @jit
 def sum_both_ways(  # type: ignore[no-untyped-def]
-    x, sums, size, programs, columns: tl.constexpr, tile: tl.constexpr, turns: tl.constexpr
+    x, sums, size, columns: tl.constexpr, tile: tl.constexpr, turns: tl.constexpr
 ):
-    left = tl.zeros([tile], dtype=tl.float32)
-    right = tl.zeros([tile], dtype=tl.float32)
+    total = tl.zeros([tile], dtype=tl.float32)
     for turn in range(turns):
         at = (tl.program_id(0) * turns + turn) * tile + tl.arange(0, tile)
         mirrored = at - at % columns + (columns - 1 - at % columns)
-        left += tl.load(x + at, mask=at < size, other=0.0).to(tl.float32)
-        right += tl.load(x + mirrored, mask=at < size, other=0.0).to(tl.float32)
-    tl.store(sums + tl.program_id(0), tl.sum(left, 0))
-    tl.store(sums + programs + tl.program_id(0), tl.sum(right, 0))
+        left = tl.load(x + at, mask=at < size, other=0.0).to(tl.float32)
+        total += left + tl.load(x + mirrored, mask=at < size, other=0.0).to(tl.float32)
+    tl.store(sums + tl.program_id(0), tl.sum(total, 0))
 
 
 @jit
@@ -440,16 +429,14 @@ def add_views(  # type: ignore[no-untyped-def]
     both: tl.constexpr,
 ):
     at = tl.program_id(0) * tile + tl.arange(0, tile)
-    left = tl.zeros([deep, tile], dtype=tl.float32)
-    right = tl.zeros([deep, tile], dtype=tl.float32)
+    total = tl.zeros([deep, tile], dtype=tl.float32)
     for turn in range(turns):
         s = turn * deep + tl.arange(0, deep)
         inside = (s < several)[:, None] & (at < size)[None, :]
         source = sums + s.to(tl.int64)[:, None] * size + at[None, :]
-        left += tl.load(source, mask=inside, other=0.0)
+        part = tl.load(source, mask=inside, other=0.0)
         if both:
-            right += tl.load(source + several * size, mask=inside, other=0.0)
-    total = tl.sum(left, 0)
-    if both:
-        total += tl.sum(right, 0)
-    tl.store(out + at, total, mask=at < size)
+            # Pairs first: two sums might be taken in two orders, as the compiler sees fit.
+            part += tl.load(source + several * size, mask=inside, other=0.0)
+        total += part
+    tl.store(out + at, tl.sum(total, 0), mask=at < size)

@@ -2,8 +2,8 @@
 
 Maps are [V, N, rows, columns, channels] in memory: both views go in one launch. It stays exact: an
 output pixel is a sum over its own patch, in an order that does not depend on where the image lies
-in the batch, and sums over pixels, for weights and gains, are taken for each view by itself; then
-one is added to the other. The second view of an image is read from right to left, and never made.
+in the batch, and sums over pixels, for weights and gains, are taken for each view by itself, then
+added to each other. The second view of an image is read from right to left, and never made.
 
 Down is a convolution, and the way back through a transposed one; up is the other way round.
 """
@@ -21,6 +21,8 @@ TILE = 2048
 """Sums of a program, at a time: fewer pixels, if there are many channels."""
 PROGRAMS = 512
 """At most so many share out the pixels of a view on the way back, each with sums of its own."""
+DEPTH, STAGES = 64, 1
+"""Entries of a patch that are multiplied at a time, and how many of such are on their way."""
 SMALLEST = 16
 """What a GPU multiplies at least, along each axis."""
 RAW, BIAS, BIAS_SILU, NORM_SILU, BIAS_SILU_BACK, NORM_SILU_BACK = range(6)
@@ -101,18 +103,18 @@ def _convolve(
     programs = -(-blocks // turns)
     sums = out.x.new_empty(views, programs, out.channels, dtype=torch.float32) if back else None
     if kernel is conv_kernels.down:
-        constants |= {"image": source.picture, **_depth(source.channels)}
-    else:
-        constants |= {"deep": max(SMALLEST, padded(2 * source.channels))}
+        constants |= {"image": source.picture}
     triton_launch.launch(
         kernel,
         views * programs,
         *(source.x, weight.contiguous(), out.x, finish.tied, finish.before, sums),
         *(images, programs, finish.eps),
         **constants,
+        deep=_depth((16 if kernel is conv_kernels.down else 4) * source.channels),
         kind=finish.kind,
         turns=turns,
-        stages=1,
+        stages=STAGES,
+        warps=_warps(constants),
     )
     return None if sums is None else add_views(sums)
 
@@ -120,7 +122,7 @@ def _convolve(
 def weight_gradient(large: Map, small: Map, views: int, images: int) -> Tensor:
     """Of weight [small's channels, large's channels, 4, 4]: patches of the large map times pixels
     of the small one."""
-    constants, depth = _constants(large, small), _depth(large.channels)
+    constants, deep = _constants(large, small), _depth(16 * large.channels)
     blocks = -(-images * small.rows * small.columns // constants["block"])
     turns = -(-blocks // (PROGRAMS // 4))
     splits = -(-blocks // turns)
@@ -128,14 +130,15 @@ def weight_gradient(large: Map, small: Map, views: int, images: int) -> Tensor:
     sums = large.x.new_empty(views, splits, *shape, dtype=torch.float32)
     triton_launch.launch(
         conv_kernels.weight_gradient,
-        views * splits * (4 // depth["tall"]),
+        views * splits * -(-16 * large.channels // deep),
         *(large.x, small.x, sums, images),
         **constants,
-        **depth,
+        deep=deep,
         splits=splits,
         turns=turns,
         image=large.picture,
         stages=1,
+        warps=_warps(constants),
     )
     return add_views(sums)
 
@@ -176,27 +179,18 @@ def mean_of_views(x: Tensor) -> Tensor:
 
 
 def sum_of_pictures(x: Tensor) -> Tensor:
-    """[N, rows, columns] -> [1]: the mean of the sums from left to right and from right to left."""
+    """[N, rows, columns] -> [1]: each pixel with its mirror image; all count twice, then half."""
     blocks = -(-x.numel() // TILE)
     turns = -(-blocks // PROGRAMS)
-    programs = -(-blocks // turns)
-    sums = x.new_empty(2, programs, 1, dtype=torch.float32)
-    triton_launch.launch(
-        conv_kernels.sum_both_ways,
-        programs,
-        x,
-        sums,
-        x.numel(),
-        programs,
-        columns=x.shape[-1],
-        tile=TILE,
-        turns=turns,
-    )
+    programs, columns = -(-blocks // turns), x.shape[-1]
+    sums = x.new_empty(1, programs, 1, dtype=torch.float32)
+    launch, kernel = triton_launch.launch, conv_kernels.sum_both_ways
+    launch(kernel, programs, x, sums, x.numel(), columns=columns, tile=TILE, turns=turns)
     return add_views(sums) / 2
 
 
 def add_views(sums: Tensor) -> Tensor:
-    """[V, S, ...] -> [...]: the sum over S of each view, then one plus the other."""
+    """[V, S, ...] -> [...]: the sum over S of one view plus the other."""
     views, several, *shape = sums.shape
     out = sums.new_empty(shape)
     tile = min(64, padded(out.numel()))
@@ -227,10 +221,13 @@ def _constants(source: Map, out: Map) -> dict[str, Any]:
     }
 
 
-def _depth(channels: int) -> dict[str, int]:
-    """How many rows of a patch are multiplied at a time, and how many numbers these are."""
-    tall = 4 if 4 * channels < SMALLEST else 1
-    return {"tall": tall, "deep": max(SMALLEST, padded(tall * 4 * channels))}
+def _depth(entries: int) -> int:
+    """Of so many entries of a patch, how many are multiplied at a time."""
+    return max(SMALLEST, min(DEPTH, padded(entries)))
+
+
+def _warps(constants: dict[str, Any]) -> int:
+    return 8 if constants["wide"] * constants["block"] > 64 * 64 else 4
 
 
 def _exact(x: Tensor) -> bool:

@@ -2,8 +2,7 @@
 
     parities -> bias -> butterfly -> logits -> probabilities, noise -> one-hot variables
 
-A program does a row: all variables of both views. The views go through the same lines, each with
-its own sums.
+A program does a row: all variables of both views.
 """
 
 from typing import Any
@@ -77,30 +76,21 @@ def _constants(y: Tensor, cfg: Categoricals) -> dict[str, Any]:
         "classes": cfg.classes,
         "rows": triton_launch.padded(variables),
         "columns": triton_launch.padded(cfg.classes),
-        "both": len(y) == 2,
+        "views": len(y),
     }
 
 
 # --- Triton ---------------------------------------------------------------------------------------
+# Tiles are [views, variables, classes]: a reduction along the classes then has one order for both
+# views. Two tiles could get two, as the compiler sees fit.
 @jit
-def _softmax(x, known):  # type: ignore[no-untyped-def]
+def softmax(x, known):  # type: ignore[no-untyped-def]
     """Along the classes; what is no class has no share."""
-    top = tl.max(tl.where(known, x, float("-inf")), 1)
-    top = tl.where(top == float("-inf"), 0.0, top)[:, None]  # of a row that is no variable
+    top = tl.max(tl.where(known, x, float("-inf")), 2)
+    top = tl.where(top == float("-inf"), 0.0, top)[:, :, None]  # of what is no variable
     e = tl.where(known, tl.exp(x - top), 0.0)
-    total = tl.sum(e, 1)
-    return e / tl.where(total > 0, total, 1.0)[:, None]
-
-
-@jit
-def _choose(x, noise, offset, known, kept, mixed):  # type: ignore[no-untyped-def]
-    """Logits of a view -> one-hot."""
-    score = _softmax(x, known) * kept + mixed
-    if noise is not None:
-        score = tl.log(score) + tl.load(noise + offset, mask=known, other=0.0)
-    best = tl.argmax(tl.where(known, score, float("-inf")), 1)
-    at = tl.arange(0, x.shape[1])
-    return tl.where(at[None, :] == best[:, None], 1.0, 0.0)
+    total = tl.sum(e, 2)
+    return e / tl.where(total > 0, total, 1.0)[:, :, None]
 
 
 @jit
@@ -126,51 +116,47 @@ def _forth(  # type: ignore[no-untyped-def]
     classes: tl.constexpr,
     rows: tl.constexpr,
     columns: tl.constexpr,
-    both: tl.constexpr,
+    views: tl.constexpr,
 ):
     row = tl.program_id(0).to(tl.int64)
-    variable, kind = tl.arange(0, rows), tl.arange(0, columns)
-    known = (variable < variables)[:, None] & (kind < classes)[None, :]
-    at = variable[:, None] * classes + kind[None, :]
-    even = tl.load(y + row * y_row + at, mask=known, other=0.0).to(tl.float32)
+    view = tl.arange(0, views)[:, None, None]
+    variable = tl.arange(0, rows)[None, :, None]
+    kind = tl.arange(0, columns)[None, None, :]
+    entry = variable * classes + kind
+    known = (variable < variables) & (kind < classes) & (view < views)
+    sign = tl.where(view == 0, 1.0, -1.0)
+    x = tl.load(y + row * y_row + entry + 0 * view, mask=known, other=0.0).to(tl.float32)
     if bias is not None:
-        even += tl.load(bias + at, mask=known, other=0.0).to(tl.float32)
-    left = even
-    if both:
-        odd = tl.load(y + y_part + row * y_row + at, mask=known, other=0.0).to(tl.float32)
-        left = even + odd
-        right = even - odd
-        tl.store(logits + row * logits_row + variables * classes + at, right, mask=known)
-        there = row * noise_row + variables * classes + at
-        z_right = _choose(right, noise, there, known, kept, mixed)
-        tl.store(z + row * z_row + variables * classes + at, z_right, mask=known)
-    tl.store(logits + row * logits_row + at, left, mask=known)
-    z_left = _choose(left, noise, row * noise_row + at, known, kept, mixed)
-    tl.store(z + row * z_row + at, z_left, mask=known)
+        x += tl.load(bias + entry + 0 * view, mask=known, other=0.0).to(tl.float32)
+    if views == 2:
+        odd = tl.load(y + y_part + row * y_row + entry + 0 * view, mask=known, other=0.0)
+        x += odd.to(tl.float32) * sign
+    at = view * (variables * classes) + entry
+    tl.store(logits + row * logits_row + at, x, mask=known)
+    score = softmax(x, known) * kept + mixed
+    if noise is not None:
+        score = tl.log(score) + tl.load(noise + row * noise_row + at, mask=known, other=0.0)
+    best = tl.argmax(tl.where(known, score, float("-inf")), 2)
+    hot = tl.where(kind == best[:, :, None], 1.0, 0.0)
+    tl.store(z + row * z_row + at, hot, mask=known)
     if onward is not None:
-        ended = tl.load(ends + row * ends_row) != 0
-        to = onward + row * onward_row + at
-        sum_z = z_left
-        if both:
-            sum_z = z_left + z_right
-            tl.store(to + onward_part, tl.where(ended, 0.0, z_left - z_right), mask=known)
-        tl.store(to, tl.where(ended, 0.0, sum_z), mask=known)
+        hot = tl.where((tl.load(ends + row * ends_row) != 0) | (known == 0), 0.0, hot)
+        _store_parities(
+            hot, onward + row * onward_row, onward_part, sign, variables, classes, views
+        )
 
 
 @jit
-def _view_back(  # type: ignore[no-untyped-def]
-    logits, dlogits, dz, more, there, dlogits_at, dz_at, known, kept
+def _store_parities(  # type: ignore[no-untyped-def]
+    x, to, part, sign, variables: tl.constexpr, classes: tl.constexpr, views: tl.constexpr
 ):
-    """The gradient of one view's logits; `more` comes on top of that of z."""
-    d = more
-    if dz is not None:
-        d += tl.load(dz + dz_at, mask=known, other=0.0)
-    p = _softmax(tl.load(logits + there, mask=known, other=0.0), known)
-    d = d * kept
-    d = p * (d - tl.sum(d * p, 1)[:, None])
-    if dlogits is not None:
-        d += tl.load(dlogits + dlogits_at, mask=known, other=0.0)
-    return d
+    variable = tl.arange(0, x.shape[1])[:, None]
+    kind = tl.arange(0, x.shape[2])[None, :]
+    known = (variable < variables) & (kind < classes)
+    to += variable * classes + kind
+    tl.store(to, tl.sum(x, 0), mask=known)
+    if views == 2:
+        tl.store(to + part, tl.sum(x * sign, 0), mask=known)
 
 
 @jit
@@ -194,31 +180,29 @@ def _back(  # type: ignore[no-untyped-def]
     classes: tl.constexpr,
     rows: tl.constexpr,
     columns: tl.constexpr,
-    both: tl.constexpr,
+    views: tl.constexpr,
 ):
     row = tl.program_id(0).to(tl.int64)
-    variable, kind = tl.arange(0, rows), tl.arange(0, columns)
-    known = (variable < variables)[:, None] & (kind < classes)[None, :]
-    at = variable[:, None] * classes + kind[None, :]
-    more = tl.zeros([rows, columns], dtype=tl.float32)
-    other = tl.zeros([rows, columns], dtype=tl.float32)
+    view = tl.arange(0, views)[:, None, None]
+    variable = tl.arange(0, rows)[None, :, None]
+    kind = tl.arange(0, columns)[None, None, :]
+    entry = variable * classes + kind
+    known = (variable < variables) & (kind < classes) & (view < views)
+    sign = tl.where(view == 0, 1.0, -1.0)
+    at = view * (variables * classes) + entry
+    d = tl.zeros([views, rows, columns], dtype=tl.float32)
     if donward is not None:
         goes_on = known & (tl.load(ends + row * ends_row) == 0)
-        source = donward + row * donward_row + at
-        more = tl.load(source, mask=goes_on, other=0.0)
-        if both:
-            odd = tl.load(source + donward_part, mask=goes_on, other=0.0)
-            other = more - odd
-            more = more + odd
-    l_at, dl_at, dz_at = row * logits_row + at, row * dlogits_row + at, row * dz_row + at
-    left = _view_back(logits, dlogits, dz, more, l_at, dl_at, dz_at, known, kept)
-    to = dy + row * dy_row + at
-    if both:
-        far = variables * classes
-        right = _view_back(
-            logits, dlogits, dz, other, l_at + far, dl_at + far, dz_at + far, known, kept
-        )
-        tl.store(to, left + right, mask=known)
-        tl.store(to + dy_part, left - right, mask=known)
-    else:
-        tl.store(to, left, mask=known)
+        source = donward + row * donward_row + entry + 0 * view
+        d += tl.load(source, mask=goes_on, other=0.0)
+        if views == 2:
+            d += tl.load(source + donward_part, mask=goes_on, other=0.0) * sign
+    if dz is not None:
+        d += tl.load(dz + row * dz_row + at, mask=known, other=0.0)
+    p = softmax(tl.load(logits + row * logits_row + at, mask=known, other=0.0), known)
+    d = d * kept
+    d = p * (d - tl.sum(d * p, 2)[:, :, None])
+    if dlogits is not None:
+        d += tl.load(dlogits + row * dlogits_row + at, mask=known, other=0.0)
+    d = tl.where(known, d, 0.0)
+    _store_parities(d, dy + row * dy_row, dy_part, sign, variables, classes, views)

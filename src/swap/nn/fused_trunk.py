@@ -27,6 +27,8 @@ class Stack(NamedTuple):
     """A plane of ones beside the picture."""
     eps: float | None = None
     """Of the norms; None: biases in their stead."""
+    learn: bool = True
+    """Keep what the way back needs."""
 
     def finish(self, tied: Tensor, before: Tensor | None) -> Finish:
         kind = conv.BIAS_SILU if self.eps is None else conv.NORM_SILU
@@ -59,7 +61,8 @@ def run_trunk(trunk: "ConvTrunk", image: Tensor) -> Tensor:
     """Pictures [N, 1, rows, columns], to which no gradient goes -> features [N, ...]."""
     weights, tied, eps = _parameters(trunk.layers)  # type: ignore[arg-type]
     views = 2 if trunk.equivariant else 1
-    cfg = Stack(views, *trunk.image_shape[1:], ones=trunk.ones, eps=eps)
+    learn = torch.is_grad_enabled()
+    cfg = Stack(views, *trunk.image_shape[1:], ones=trunk.ones, eps=eps, learn=learn)
     image, *weights = _cast(image.squeeze(1).contiguous(), *weights)
     out: Tensor = _Trunk.apply(image, cfg, len(weights), *weights, *tied)
     return out
@@ -71,7 +74,8 @@ def run_decoder(decoder: "ConvDecoder", features: Tensor) -> Tensor:
     weights, tied, eps = _parameters(layers)  # type: ignore[arg-type]
     many = 2 ** len(decoder.layers)
     size = decoder.start[0] * many, decoder.start[1] * many
-    cfg = Stack(2 if decoder.equivariant else 1, *size, eps=eps)
+    views, learn = 2 if decoder.equivariant else 1, torch.is_grad_enabled()
+    cfg = Stack(views, *size, eps=eps, learn=learn)
     features, *weights = _cast(features, *weights, last.weight)  # type: ignore[arg-type]
     out: Tensor = _Decoder.apply(
         features, cfg, decoder.start, len(weights), *weights, *tied, last.bias
@@ -105,7 +109,7 @@ class _Trunk(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, image: Tensor, cfg: Stack, layers: int, *parameters: Tensor) -> Tensor:
         weights, tied = parameters[:layers], parameters[layers:]
-        images, learn = len(image), any(ctx.needs_input_grad)
+        images, learn = len(image), cfg.learn
         maps = [Map(image, cfg.rows, cfg.columns, 1 + cfg.ones, picture=True)]
         sums: list[Tensor] = []
         for k, (weight, each) in enumerate(zip(weights, tied, strict=True)):
@@ -157,7 +161,7 @@ class _Decoder(torch.autograd.Function):
         *parameters: Tensor,
     ) -> Tensor:
         weights, tied, bias = parameters[:layers], parameters[layers:-1], parameters[-1]
-        images, learn = len(features), any(ctx.needs_input_grad)
+        images, learn = len(features), cfg.learn
         channels = len(weights[0])
         maps = [Map(features.contiguous(), *start, channels, flat=True)]
         sums: list[Tensor] = []
