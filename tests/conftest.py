@@ -27,6 +27,7 @@ def kernels(monkeypatch):
     pytest.importorskip("triton")
     from swap.device import triton_launch
 
+    assert triton_launch.works()
     launched, launch = [], triton_launch.launch
 
     def noted(kernel, *args, **options):

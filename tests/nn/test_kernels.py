@@ -6,7 +6,7 @@ import copy
 import pytest
 import torch
 
-from swap.nn import MLP, GRUCell
+from swap.nn import MLP, GRUCell, RunningNorm
 from swap.policy.normalized_mlp import NormalizedMLP
 from swap.symmetry import Spaces, regular, trivial
 
@@ -177,3 +177,37 @@ def test_observations_are_read_in_one_go(equivariant, kernels, monkeypatch):
         assert not b[:, a.shape[-1] :].any()
     assert torch.allclose(net(plain), y, atol=1e-5)
     assert torch.allclose(net(coordinates), y, atol=1e-5)
+
+
+@pytest.mark.parametrize("masked", [True, False])
+@pytest.mark.parametrize("equivariant", [True, False])
+def test_statistics(equivariant, masked, kernels, monkeypatch):
+    torch.manual_seed(0)
+    rep = SPACES.privileged.rep if equivariant else WIDE
+    found, wanted, mirrored = (
+        RunningNorm(rep, equivariant=equivariant).to(DEVICE) for _ in range(3)
+    )
+    for rows in (1, 70, 3):
+        x = 3 * normal(rows, rep.dim) + torch.linspace(-2, 5, rep.dim, device=DEVICE)
+        mask = torch.rand(rows, device=DEVICE) < 0.6 if masked else None
+        if mask is not None:
+            x[~mask] = torch.nan
+        monkeypatch.setenv("SWAP_KERNELS", "all")
+        found.update(x, mask)
+        mirrored.update(rep(x), mask)
+        assert kernels.count("fused_statistics") == 6
+        kernels.clear()
+        monkeypatch.setenv("SWAP_KERNELS", "none")
+        wanted.update(x, mask)
+        assert not kernels
+        for a, b in zip(found.buffers(), wanted.buffers(), strict=True):
+            assert torch.allclose(a, b, rtol=1e-5, atol=1e-6)
+        assert found.count == wanted.count
+    if equivariant:
+        assert torch.equal(found.coord_mean, mirrored.coord_mean)
+        assert torch.equal(found.coord_var, mirrored.coord_var)
+    nobody = torch.zeros(rows, dtype=torch.bool, device=DEVICE)
+    before = [x.clone() for x in found.buffers()]
+    monkeypatch.setenv("SWAP_KERNELS", "all")
+    found.update(x, nobody)
+    assert all(torch.equal(a, b) for a, b in zip(before, found.buffers(), strict=True))

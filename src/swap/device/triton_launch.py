@@ -25,7 +25,7 @@ except ImportError:  # torch brings it along only for GPUs
 
 PROVEN = frozenset({"norm_silu"})
 """Run and timed on a GPU."""
-KERNELS = PROVEN | {"hidden", "basis", "gates", "loop", "conv", "loss"}
+KERNELS = PROVEN | {"hidden", "basis", "gates", "loop", "conv", "loss", "ppo", "statistics"}
 """All there are."""
 VARIABLE = "SWAP_KERNELS"
 INTERPRETED = os.environ.get("TRITON_INTERPRET") == "1"
