@@ -50,9 +50,9 @@ def from_parts(mlp: "MLP", parts: Parts) -> Tensor:
 
 def from_padded(mlp: "MLP", x: Tensor) -> Tensor:
     """The same from parts side by side, [..., V p], each of them followed by zeros."""
-    flat, *weights = _cast(_flat(x), *mlp.layers[0].weight)
+    (flat,), weights = _cast(_flat(x)), [*mlp.layers[0].weight]
     parts = parts_of(flat, len(weights))
-    y = torch.bmm(parts, _Padded.apply(parts.shape[-1], *weights).mT)
+    y = torch.bmm(parts, _Stacked.apply(flat.dtype, parts.shape[-1], *weights).mT)
     return _go_on(mlp, y, x.shape[:-1])
 
 
@@ -86,9 +86,15 @@ def _between(layer: Linear, act: str) -> Between:
 
 def product(x: Tensor, weights: Iterable[Tensor]) -> Tensor:
     """Parities [V, N, in] -> [V, N, out]."""
-    x, *cast = _cast(x, *weights)
-    weight = cast[0].unsqueeze(0) if len(cast) == 1 else torch.stack(cast)
-    return torch.bmm(x, weight.mT)
+    (x,) = _cast(x)
+    return torch.bmm(x, stack(x.dtype, *weights).mT)
+
+
+def stack(dtype: torch.dtype, *weights: Tensor) -> Tensor:
+    """Weights [out, in] of the parts -> [V, out, in], in one launch."""
+    if len(weights) == 1:
+        return weights[0].to(dtype).unsqueeze(0)
+    return _Stacked.apply(dtype, weights[0].shape[1], *weights)
 
 
 def _flat(x: Tensor) -> Tensor:
@@ -98,10 +104,11 @@ def _flat(x: Tensor) -> Tensor:
 def join_parities(*several: Tensor, views: int = 2) -> Tensor:
     """Regular features [..., V d] of some sources -> their parities side by side, [V, N, sum of d];
     views side by side, if there is one."""
-    flat = _cast(*(_flat(x) for x in several))
+    flat = [_flat(x) for x in several]
     if views == 1:
+        flat = _cast(*flat)
         return (flat[0] if len(flat) == 1 else torch.cat(flat, -1)).unsqueeze(0)
-    out: Tensor = _Parities.apply(*flat)
+    out: Tensor = _Parities.apply(_product_dtype(flat[0]), *flat)
     return out
 
 
@@ -116,57 +123,63 @@ def _leave(layer: Linear, x: Tensor) -> Tensor:
     )
 
 
+def _product_dtype(x: Tensor) -> torch.dtype:
+    """What autocast asks for, if it does."""
+    kind = x.device.type
+    return torch.get_autocast_dtype(kind) if torch.is_autocast_enabled(kind) else x.dtype
+
+
 def _cast(*several: Tensor) -> list[Tensor]:
-    """To what autocast asks for, as its own products would do."""
-    kind = several[0].device.type
-    if not torch.is_autocast_enabled(kind):
-        return list(several)
-    return [x.to(torch.get_autocast_dtype(kind)) for x in several]
+    dtype = _product_dtype(several[0])
+    return [x.to(dtype) for x in several]
 
 
 class _Parities(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, *several: Tensor) -> Tensor:
-        ctx.sizes = [x.shape[-1] // 2 for x in several]
-        out = several[0].new_empty(2, len(several[0]), sum(ctx.sizes))
+    def forward(ctx: Any, dtype: torch.dtype, *several: Tensor) -> Tensor:
+        ctx.sizes, ctx.dtype = [x.shape[-1] // 2 for x in several], several[0].dtype
+        out = several[0].new_empty(2, len(several[0]), sum(ctx.sizes), dtype=dtype)
         for x, part in zip(several, out.split(ctx.sizes, -1), strict=True):
             fused_hidden.forth(parts_of(x, 2), part, BUTTERFLY)
         return out
 
     @staticmethod
     def backward(ctx: Any, dout: Tensor) -> Any:
-        return _Features.apply(dout, ctx.sizes)
+        return None, *_Features.apply(ctx.dtype, dout, ctx.sizes)
 
 
 class _Features(torch.autograd.Function):
     """The other way: a butterfly is its own gradient."""
 
     @staticmethod
-    def forward(ctx: Any, x: Tensor, sizes: list[int]) -> tuple[Tensor, ...]:
-        several = tuple(x.new_empty(x.shape[1], 2 * size) for size in sizes)
+    def forward(ctx: Any, dtype: torch.dtype, x: Tensor, sizes: list[int]) -> tuple[Tensor, ...]:
+        ctx.dtype = x.dtype
+        several = tuple(x.new_empty(x.shape[1], 2 * size, dtype=dtype) for size in sizes)
         for part, out in zip(x.split(sizes, -1), several, strict=True):
             fused_hidden.forth(part, parts_of(out, 2), BUTTERFLY)
         return several
 
     @staticmethod
     def backward(ctx: Any, *dout: Tensor) -> Any:
-        return _Parities.apply(*(d.contiguous() for d in dout)), None
+        return None, _Parities.apply(ctx.dtype, *(d.contiguous() for d in dout)), None
 
 
-class _Padded(torch.autograd.Function):
-    """Weights [out, in] of the parts -> [V, out, width], with zeros behind."""
+class _Stacked(torch.autograd.Function):
+    """Weights [out, in] of the parts -> [V, out, width], with zeros behind if that is wider."""
 
     @staticmethod
-    def forward(ctx: Any, width: int, *weights: Tensor) -> Tensor:
-        ctx.sizes = [weight.shape[1] for weight in weights]
-        out = weights[0].new_zeros(len(weights), len(weights[0]), width)
+    def forward(ctx: Any, dtype: torch.dtype, width: int, *weights: Tensor) -> Tensor:
+        ctx.sizes, ctx.dtype = [weight.shape[1] for weight in weights], weights[0].dtype
+        make = weights[0].new_empty if set(ctx.sizes) == {width} else weights[0].new_zeros
+        out = make((len(weights), len(weights[0]), width), dtype=dtype)
         places = [part[:, :size] for part, size in zip(out, ctx.sizes, strict=True)]
         torch._foreach_copy_(places, list(weights))
         return out
 
     @staticmethod
     def backward(ctx: Any, dout: Tensor) -> Any:
-        return None, *(d[:, :size] for d, size in zip(dout, ctx.sizes, strict=True))
+        parts = dout.to(ctx.dtype)
+        return None, None, *(d[:, :size] for d, size in zip(parts, ctx.sizes, strict=True))
 
 
 class _Enter(torch.autograd.Function):
