@@ -6,7 +6,7 @@ import copy
 import pytest
 import torch
 
-from swap.nn import MLP, GRUCell, RunningNorm
+from swap.nn import MLP, GRUCell, Linear, RunningNorm
 from swap.policy.normalized_mlp import NormalizedMLP
 from swap.symmetry import Spaces, regular, trivial
 
@@ -111,6 +111,14 @@ def test_more_rows_than_programs(kernels, monkeypatch):
     compare(shaken(NETS["policy"](True)), [normal(11, PROP.dim)], "fused_hidden", kernels)
     cell = shaken(GRUCell(6, 10))
     compare(cell, [normal(11, 6), normal(11, 10)], "fused_gates", kernels)
+
+
+@pytest.mark.parametrize("bias", [True, False])
+def test_linear(bias, kernels):
+    torch.manual_seed(0)
+    layer = shaken(Linear(WIDE, regular(7), bias=bias))
+    compare(layer, [normal(2, 3, WIDE.dim)], "fused_hidden", kernels)
+    mirrors(layer, [normal(BATCH, WIDE.dim)], [WIDE], regular(7), "fp32")
 
 
 @pytest.mark.parametrize("equivariant", [True, False])

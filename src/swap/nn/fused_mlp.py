@@ -12,11 +12,11 @@ from torch import Tensor
 
 from swap.nn import fused_basis, fused_hidden
 from swap.nn.fused_hidden import Between, hidden, parts_of
-from swap.nn.linear import Linear
 from swap.nn.norm import RMSNorm
 from swap.nn.views import Parts
 
 if TYPE_CHECKING:
+    from swap.nn.linear import Linear
     from swap.nn.mlp import MLP
 
 
@@ -27,6 +27,25 @@ BUTTERFLY = Between(join=False)
 def usable(mlp: "MLP", *inputs: Tensor) -> bool:
     """A plain network without norms is a product and an activation a layer as it is."""
     return (mlp.equivariant or mlp.normed) and fused_hidden.usable(*inputs)
+
+
+def linear_fits(layer: "Linear", x: Tensor) -> bool:
+    """Between regular features."""
+    return layer.source.halved and layer.target.halved and fused_hidden.usable(x)
+
+
+def linear(layer: "Linear", x: Tensor) -> Tensor:
+    """The layer by itself: features [..., d] -> features."""
+    y = _leave(layer, join_parities(x))
+    return y.view(*x.shape[:-1], y.shape[-1])
+
+
+def parities(layer: "Linear", x: Tensor) -> Tensor:
+    """Features [..., d] -> parities [V, ..., d] of the layer, which has no bias."""
+    scale = layer.source.scale * layer.target.scale
+    read = join_parities(x, views=len(layer.weight))
+    y = torch.bmm(read, (stack(read.dtype, *layer.weight) * scale).mT)
+    return y.unflatten(1, x.shape[:-1])
 
 
 def from_features(mlp: "MLP", x: Tensor) -> Tensor:
@@ -79,7 +98,7 @@ def _go_on(mlp: "MLP", y: Tensor, lead: Sequence[int]) -> Tensor:
     return y.view(*lead, y.shape[-1])
 
 
-def _between(layer: Linear, act: str) -> Between:
+def _between(layer: "Linear", act: str) -> Between:
     scale = layer.source.scale * layer.target.scale
     return Between(act, scale=scale, bias_scale=layer.target.scale)
 
@@ -112,7 +131,7 @@ def join_parities(*several: Tensor, views: int = 2) -> Tensor:
     return out
 
 
-def _leave(layer: Linear, x: Tensor) -> Tensor:
+def _leave(layer: "Linear", x: Tensor) -> Tensor:
     """Parities [V, N, d] of hidden features -> features of any Rep, [N, ...]."""
     cfg = _between(layer, "identity")
     if len(x) == 1 or layer.target.halved:

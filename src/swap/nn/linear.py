@@ -11,6 +11,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from swap.nn import fused_mlp
 from swap.nn.basis import Basis
 from swap.nn.init import row_std
 from swap.nn.views import Parts
@@ -44,6 +45,8 @@ class Linear(nn.Module):
         return self.source.equivariant
 
     def forward(self, x: Tensor) -> Tensor:
+        if fused_mlp.linear_fits(self, x):
+            return fused_mlp.linear(self, x)
         return self.target.merge(self.parts(self.source.split(x)))
 
     def parts(self, parts: Parts) -> Parts:

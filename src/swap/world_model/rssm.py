@@ -11,7 +11,16 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from swap.nn import MLP, Butterfly, Categoricals, GRUCell, Linear, RMSNorm, StackedLinear
+from swap.nn import (
+    MLP,
+    Butterfly,
+    Categoricals,
+    GRUCell,
+    Linear,
+    RMSNorm,
+    StackedLinear,
+    fused_mlp,
+)
 from swap.nn.fused_gates import Gates
 from swap.nn.fused_hidden import Between
 from swap.nn.stacked import pointwise, split_views, stack_views
@@ -73,6 +82,8 @@ class Rssm(nn.Module):
 
     def seen(self, embedding: Tensor) -> Tensor:
         """Embedding [..., E] -> what the posterior reads of it, [V, ..., hidden / V]."""
+        if fused_loop.usable(embedding):
+            return fused_mlp.parities(self.seen_in, embedding)
         return stack_views(self.seen_in.parts(self.seen_in.source.split(embedding)))
 
     def steps(self) -> "Steps":
