@@ -164,17 +164,15 @@ def finish_back(source: Map, out: Map, views: int, images: int, finish: Finish) 
     return add_views(sums)
 
 
-def mean_of_views(x: Tensor) -> Tensor:
-    """Pictures [V, N, rows, columns, 1] of both views, the second from right to left -> [N, rows,
-    columns]."""
+def add_pictures(x: Tensor, factor: float) -> Tensor:
+    """Pictures [V, N, rows, columns, 1] of the views, the second from right to left -> their sum,
+    times a factor, [N, rows, columns]."""
     views, images, rows, columns, _ = x.shape
     if views == 1:
         return x.view(images, rows, columns)
     out = x.new_empty(images, rows, columns)
-    programs = -(-out.numel() // TILE)
-    triton_launch.launch(
-        conv_kernels.mean_of_views, programs, x, out, out.numel(), columns=columns, tile=TILE
-    )
+    launch, kernel = triton_launch.launch, conv_kernels.add_pictures
+    launch(kernel, -(-out.numel() // TILE), x, out, out.numel(), factor, columns=columns, tile=TILE)
     return out
 
 

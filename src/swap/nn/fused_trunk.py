@@ -46,8 +46,7 @@ class Stack(NamedTuple):
 
 
 def trunk_fits(trunk: "ConvTrunk", image: Tensor) -> bool:
-    one, learns = trunk.image_shape[0] == 1, image.requires_grad
-    fits = one and trunk.act is F.silu and not trunk.mixes and not learns
+    fits = trunk.image_shape[0] == 1 and trunk.act is F.silu and not trunk.mixes
     return fits and triton_launch.usable("conv", image)
 
 
@@ -58,7 +57,7 @@ def decoder_fits(decoder: "ConvDecoder", features: Tensor) -> bool:
 
 
 def run_trunk(trunk: "ConvTrunk", image: Tensor) -> Tensor:
-    """Pictures [N, 1, rows, columns], to which no gradient goes -> features [N, ...]."""
+    """Pictures [N, 1, rows, columns] -> features [N, ...]."""
     weights, tied, eps = _parameters(trunk.layers)  # type: ignore[arg-type]
     views = 2 if trunk.equivariant else 1
     learn = torch.is_grad_enabled()
@@ -147,7 +146,12 @@ class _Trunk(torch.autograd.Function):
                 finish = cfg.finish_back(tied[k - 1], sums[k - 1])
                 dtied += _given(conv.up(d, weights[k], new, cfg.views, images, finish))
                 d = new
-        return None, None, None, *reversed(dweights), *reversed(dtied)
+        dimage = None
+        if ctx.needs_input_grad[0]:
+            seen = cfg.new_map(dout, images, 0, 1)
+            conv.up(d, weights[0][:, :1], seen, cfg.views, images, Finish())
+            dimage = conv.add_pictures(seen.x, 1.0)
+        return dimage, None, None, *reversed(dweights), *reversed(dtied)
 
 
 class _Decoder(torch.autograd.Function):
@@ -177,7 +181,7 @@ class _Decoder(torch.autograd.Function):
             maps.append(out)
         ctx.cfg, ctx.shapes = cfg, [m[1:] for m in maps]
         ctx.save_for_backward(*parameters, *(m.x for m in maps[:-1]), *sums)
-        return conv.mean_of_views(maps[-1].x)
+        return conv.add_pictures(maps[-1].x, 1 / cfg.views)
 
     @staticmethod
     @torch.autograd.function.once_differentiable
