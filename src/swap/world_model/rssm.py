@@ -108,7 +108,11 @@ class Rssm(nn.Module):
             logits = steps.look(h, there)
             last = Latent(h, self.draw(logits, g))
             states.append((*last, logits))
-        h, z, posterior = (torch.stack(x, 1) for x in zip(*states, strict=True))
+        several = zip(*states, strict=True)
+        if len(states) == 1:  # a tick: nothing to copy
+            h, z, posterior = (x.unsqueeze(1) for (x,) in several)
+        else:
+            h, z, posterior = (torch.stack(x, 1) for x in several)
         return Latent(h, z), posterior
 
     def draw(self, logits: Tensor, noise: Tensor | None) -> Tensor:
