@@ -9,7 +9,7 @@ SEES := models/swap.safetensors
 RUN := $(or $(RUN),out/train/$(shell date +%Y%m%d-%H%M%S))
 SOAK ?= --kills 200 --flips 1000 --options 500 --minutes 30
 
-.PHONY: help setup test lint pytest soak demo train test-oracles bench-oracles lock clean
+.PHONY: help setup test lint pytest soak demo train test-oracles test-rliable bench-oracles lock clean
 
 help:  ## show the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
@@ -66,6 +66,15 @@ ORACLES := PYTHONPATH=src .venv-oracles/bin/python
 test-oracles: .venv-oracles/.ready  ## compare the layers with escnn (needs gfortran)
 	@$(ORACLES) -m pytest -m oracle tests/nn
 
+# rliable gets an environment of its own, too; the rest of the project is not needed for it.
+.venv-rliable/.ready: constraints-rliable.txt
+	@$(PYTHON) -m venv .venv-rliable
+	@.venv-rliable/bin/python -m pip install --quiet --disable-pip-version-check -c constraints-rliable.txt rliable pytest
+	@touch $@
+
+test-rliable: .venv-rliable/.ready  ## compare the statistics with rliable
+	@PYTHONPATH=src .venv-rliable/bin/python -m pytest --noconftest -m oracle tests/evaluate/test_statistics.py
+
 bench-oracles: .venv-oracles/.ready  ## time the layers against dense ones and escnn (needs gfortran)
 	@$(ORACLES) -m swap bench nn
 
@@ -73,4 +82,4 @@ lock:  ## write constraints.lock: the pins of constraints.txt with their hashes 
 	@$(PYTHON) tools/lock.py
 
 clean:  ## remove what set-up and tests made
-	rm -rf .venv .venv-oracles .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv .venv-oracles .venv-rliable .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -1,6 +1,7 @@
 """Settings for every test."""
 
 import os
+import signal
 
 import pytest
 import torch
@@ -18,6 +19,9 @@ settings.load_profile("swap")
 
 # Two test processes share the machine; one thread each keeps them out of each other's way.
 torch.set_num_threads(1)
+
+# Under nohup SIGHUP is ignored, and so it would be by the runs that tests start and hang up on.
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 @pytest.fixture

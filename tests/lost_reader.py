@@ -15,10 +15,12 @@ import torch
 
 from swap.cli import main as cli
 from swap.cli import train as train_command  # noqa: F401  loaded before the forks
-from swap.runs import ToyCfg, load, read_metrics
+from swap.runs import load, read_metrics
 from swap.signals import SIGNALS
+from toy_preset import ToyCfg
+from toy_run import TOY
 
-TOY = ("swap", "train", "--preset", "_toy", "--device", "cpu", "--no-tensorboard", "--out")
+TRAIN = ("swap", "train", "--preset", TOY, "--device", "cpu", "--no-tensorboard", "--out")
 
 
 def stopped(run: Path, sig: int, iterations: int) -> int:
@@ -30,7 +32,7 @@ def stopped(run: Path, sig: int, iterations: int) -> int:
         os.dup2(writer, 1)
         os.dup2(writer, 2)
         os.close(writer)
-        sys.argv = [*TOY, str(run)]
+        sys.argv = [*TRAIN, str(run)]
         try:
             cli.main()
         except (

@@ -21,9 +21,10 @@ from swap.env import EnvCfg, TerminationCfg
 from swap.learn import PPOCfg
 from swap.policy import PolicyCfg
 from swap.presets import ParkourCfg, RunCfg, TrainCfg
-from swap.runs import Checkpoint, ToyCfg, load, read_metrics, seed_everything, train
+from swap.runs import Checkpoint, load, read_metrics, seed_everything, train
 from swap.runs.checkpoint import FOLDER, numbered
 from swap.runs.console import PlainBoard
+from toy_preset import ToyCfg
 
 SMALL = ParkourCfg(
     worlds=4,

@@ -12,12 +12,14 @@ import torch
 import toy_model
 from pair import SIZE, begin, play
 from swap.distributed import ProcessGroup
+from swap.env import Spaces
 from swap.learn import AMP, AMPCfg, ModelCfg, ModelLearner, ReplayBuffer, SymmetryCfg, Trainer
 from swap.learn.gradient_step import PooledNorms
 from swap.learn.metrics import MetricAccumulator
 from swap.learn.rollout import Rollout
 from swap.nn import RunningNorm
-from swap.symmetry import Spaces, signs
+from swap.state_dict import copy_into
+from swap.symmetry import signs
 from toy_world import Toy, small
 
 CPU = torch.device("cpu")
@@ -56,8 +58,7 @@ def ready(processes: ProcessGroup, kind: str, **ppo) -> tuple[Trainer, Trainer]:
     whole.collector._estimate(cfg.ppo.gamma, cfg.ppo.lam)
     half = Trainer(cfg, Toy(WORLDS // SIZE), processes=processes)
     half.policy.load_state_dict(whole.policy.state_dict())
-    for (_, x), (_, y) in zip(half.ppo.state(), whole.ppo.state(), strict=True):
-        x.copy_(y)
+    copy_into(half.ppo.state_dict(), whole.ppo.state_dict())
     ours, theirs, n = half.rollout, whole.rollout, half.env.n
     for x, y in zip(kept(ours), kept(theirs), strict=True):
         x.copy_(y[:, processes.rank * n : (processes.rank + 1) * n])
@@ -108,11 +109,11 @@ def ppo(processes: ProcessGroup, kind: str) -> dict[str, Any]:
 def fault(processes: ProcessGroup) -> dict[str, Any]:
     """A sample of the second process is not finite: nobody takes the step, and it counts once."""
     _, half = ready(processes, "none")
-    before = [x.clone() for x in half.tensors().values()]
+    before = [x.clone() for x in half.state_dict().values()]
     if processes.rank == 1:
         half.rollout.advantage[half.rollout.valid.nonzero()[0].unbind()] = torch.inf
     half.ppo.step(torch.arange(half.ppo.size))
-    same = all(torch.equal(a, b) for a, b in zip(before, half.tensors().values(), strict=True))
+    same = all(torch.equal(a, b) for a, b in zip(before, half.state_dict().values(), strict=True))
     return {"same": same, "skipped": half.metrics.read()["guard/skipped_updates"]}
 
 
@@ -238,7 +239,7 @@ def whole_iterations(processes: ProcessGroup) -> dict[str, Any]:
 def training(processes: ProcessGroup) -> dict[str, Any]:
     trainer = Trainer(small(), Toy(16, seed=processes.rank), processes=processes)
     told = [timeless(trainer.iterate()) for _ in range(3)]
-    shared = {k: x for k, x in trainer.tensors().items() if k.startswith(("policy/", "ppo/"))}
+    shared = {k: x for k, x in trainer.state_dict().items() if k.startswith(("policy/", "ppo/"))}
     with torch.no_grad():
         trainer.ppo.parameters[0][0] += 1e-3 * processes.rank
     return {

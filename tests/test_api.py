@@ -7,6 +7,8 @@ import swap
 from swap.env import ParkourEnv
 from swap.env.trials import Trials
 from swap.errors import UserError
+from swap.presets import PRESETS
+from toy_preset import ToyCfg
 
 
 def drive(robot, env):
@@ -43,13 +45,14 @@ def test_without_a_family_it_is_the_environment_of_training():
     ("of", "options", "says"),
     [
         ("nope", {}, "unknown preset 'nope'"),
-        ("_toy", {}, "has no environment"),
+        ("toy", {}, "has no environment"),
         ("tiny", {"family": "wall"}, "wall"),
         ("tiny", {"family": "box", "size": 9.0}, "comes in"),
         ("tiny", {"family": "box", "size": 0.3, "speed_mps": 0.0}, "leads to no goal"),
     ],
 )
-def test_mistakes_are_one_line(of, options, says):
+def test_mistakes_are_one_line(of, options, says, monkeypatch):
+    monkeypatch.setitem(PRESETS.added, "toy", ToyCfg())
     with pytest.raises(UserError, match=says):
         swap.make_env(of, device="cpu", **options)
 

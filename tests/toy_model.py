@@ -2,8 +2,8 @@
 
 import torch
 
+from swap.env import Spaces
 from swap.env_spec import CameraSpec, EnvSpec
-from swap.symmetry import Spaces
 from swap.world_model import Latent, Sequences, WorldModel, WorldModelCfg
 
 SPACES = Spaces()

@@ -3,8 +3,12 @@
 from pathlib import Path
 
 from swap.presets import RunCfg
-from swap.runs import Checkpoint, RunResult, ToyCfg, seed_everything, train
+from swap.runs import Checkpoint, RunResult, seed_everything, train
 from swap.runs.console import PlainBoard
+from toy_preset import ToyCfg
+
+TOY = f"{Path(__file__).with_name('toy_preset.py')}:TOY"
+"""What `swap train --preset` is given."""
 
 
 class Silent(PlainBoard):

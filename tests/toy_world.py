@@ -98,18 +98,16 @@ class Toy:
     # --- put away and taken out again -----------------------------------------------------------
     KEPT = ("pos", "vel", "clock", "ended", "total")
 
-    def tensors(self) -> dict[str, Tensor]:
+    def state_dict(self) -> dict[str, Tensor]:
         kept = {name: getattr(self, name) for name in self.KEPT}
-        return {**kept, "generator": self.generator.get_state()}
+        told = torch.tensor([self.done, self.returns], dtype=torch.double)
+        return {**kept, "told": told, "generator": self.generator.get_state()}
 
-    def numbers(self) -> dict[str, float]:
-        return {"done": self.done, "returns": self.returns}
-
-    def restore(self, tensors, numbers) -> None:
+    def load_state_dict(self, state) -> None:
         for name in self.KEPT:
-            setattr(self, name, tensors[name].to(self.device, copy=True))
-        self.generator.set_state(tensors["generator"].cpu())
-        self.done, self.returns = numbers["done"], numbers["returns"]
+            setattr(self, name, state[name].to(self.device, copy=True))
+        self.generator.set_state(state["generator"].cpu())
+        self.done, self.returns = int(state["told"][0]), float(state["told"][1])
 
 
 def small(*, equivariant: bool = True, seed: int = 0, **ppo) -> TrainerCfg:

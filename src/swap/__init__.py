@@ -3,10 +3,10 @@
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from swap.api import load, make_env, make_gymnasium_env
+    from swap.api import load, make_env, make_gymnasium_env, make_rsl_rl_env
 
 __version__ = "0.1.0"
-__all__ = ["load", "make_env", "make_gymnasium_env"]
+__all__ = ["load", "make_env", "make_gymnasium_env", "make_rsl_rl_env"]
 
 
 def __getattr__(name: str) -> Any:

@@ -1,5 +1,5 @@
 """Robots and environments from Python: `swap.load` and `swap.make_env`, and the environment in the
-words of other libraries, `swap.make_gymnasium_env`.
+words of other libraries, `swap.make_gymnasium_env` and `swap.make_rsl_rl_env`.
 
 robot = swap.load("swap")
 env = swap.make_env(robot, worlds=4, family="box", size=1.6)
@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
-from swap.adapters import GYMNASIUM, needs
+from swap.adapters import GYMNASIUM, RSL_RL, needs
 from swap.courses import difficulty_of
 from swap.device.choice import chosen
 from swap.env import EnvCfg, ParkourEnv
@@ -20,10 +20,12 @@ from swap.env.trials import Trials
 from swap.errors import UserError
 from swap.evaluate.success import course_of, trials_env
 from swap.presets import ParkourCfg, get_preset
-from swap.runs.trained_robot import TrainedRobot, engine_for, load_trained
+from swap.runs.trained_robot import TrainedRobot, load_trained
+from swap.sim import engine_for
 
 if TYPE_CHECKING:
     from swap.adapters.gymnasium_env import GymnasiumEnv, GymnasiumVectorEnv
+    from swap.adapters.rsl_rl_env import RslRlVecEnv
 
 
 def load(model: str | Path) -> TrainedRobot:
@@ -71,7 +73,10 @@ def make_env(
     if family is None:
         return ParkourEnv(cfg, worlds, engine=engine_for(device), device=device, seed=seed)
     difficulty = 0.0 if size is None else difficulty_of(family, size)
-    courses = [course_of(family, difficulty, k, seed=seed, side="both") for k in range(worlds)]
+    courses = [
+        course_of(family, difficulty, k, seed=seed, side="both", tilt_deg=cfg.tilt_deg)
+        for k in range(worlds)
+    ]
     return trials_env(cfg, courses, speed_mps, device, seed)
 
 
@@ -102,6 +107,22 @@ def make_single_gymnasium_env(
     from swap.adapters.gymnasium_env import GymnasiumEnv
 
     return GymnasiumEnv(worlds)
+
+
+def make_rsl_rl_env(
+    of: TrainedRobot | EnvCfg | str = "teacher",
+    num_envs: int = 1,
+    *,
+    groups: Sequence[str] | None = None,
+    device: str = "auto",
+    seed: int = 0,
+) -> "RslRlVecEnv":
+    """The environment of training as an `rsl_rl.env.VecEnv`, for rsl_rl's `OnPolicyRunner`. Of the
+    observations it has those that `groups` names; None: all."""
+    with needs(RSL_RL):
+        from swap.adapters.rsl_rl_env import RslRlVecEnv
+
+    return RslRlVecEnv(make_env(of, num_envs, device=device, seed=seed), groups=groups)
 
 
 def env_cfg(of: TrainedRobot | EnvCfg | str) -> EnvCfg:

@@ -1,4 +1,4 @@
-"""A library's cache folder in; the same, or one that can be written in its stead, out.
+"""Finds a cache folder for each library: its own, or another one if that cannot be written.
 
 Warp, Triton and Matplotlib keep what they compile or look up under the home folder, and some of
 them end in a traceback where that cannot be written. They all read a variable that names another.

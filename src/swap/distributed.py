@@ -1,4 +1,4 @@
-"""Processes that train one robot together, a GPU each: what each has in, what all have out.
+"""Communication between processes that train one robot together, one GPU each.
 
 `torchrun` starts them and says who is who. Every process keeps worlds of its own and a copy of all
 weights; the copies stay equal to the last bit because whatever changes them is first added up over

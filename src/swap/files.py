@@ -1,5 +1,5 @@
-"""Bytes in, a file out that is whole or not there at all; and a try, before the work, whether it
-can be.
+"""Writes files that are complete or not there at all, and tests beforehand whether a file can be
+written.
 
 What is new is written beside its place, seen through to the disk, and renamed. Where the place is
 no file (/dev/stdout, a pipe) it is written as it is: there is nothing to replace.

@@ -1,4 +1,4 @@
-"""Signals that ask a program to end in; one line and an exit code of their own out.
+"""Handles the signals that ask a program to end: one line, and an exit code of their own.
 
 Ctrl-C is SIGINT, `kill` and schedulers send SIGTERM, a terminal that is closed sends SIGHUP. Until
 there is anything to put in order, a program just leaves; later it unwinds, so that screens and

@@ -1,7 +1,8 @@
-"""Tensors by name in, the same filled from a checkpoint out; nothing moves in memory.
+"""Joins, splits and fills tensors by name, in place.
 
 Whatever lives from one step to the next stays where it was made and is written in place, so that
-recordings keep their addresses. What can be put away lists its live tensors by name.
+recordings keep their addresses. What can be put away has a `state_dict()`, as torch's modules have:
+its tensors by name, live.
 """
 
 from collections.abc import Mapping
@@ -9,6 +10,27 @@ from collections.abc import Mapping
 from torch import Tensor
 
 from swap.errors import UserError
+
+
+class Buffers:
+    """Tensors that are kept: a class inherits and says `super().__init__(action=..., steps=...)`.
+
+    Like the buffers of a torch module. It is none: there every reading of one is a Python call, and
+    a network among the attributes would be kept with them.
+    """
+
+    def __init__(self, **tensors: Tensor) -> None:
+        self._kept = tuple(tensors)
+        for name, x in tensors.items():
+            setattr(self, name, x)
+
+    def state_dict(self) -> dict[str, Tensor]:
+        """Live, by name."""
+        return {name: getattr(self, name) for name in self._kept}
+
+    def load_state_dict(self, state: Mapping[str, Tensor]) -> None:
+        """In place."""
+        copy_into(self.state_dict(), state)
 
 
 def join_states(**parts: Mapping[str, Tensor]) -> dict[str, Tensor]:

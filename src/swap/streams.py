@@ -1,4 +1,4 @@
-"""Output whose reader may go away at any time: text in; on to the reader, or nowhere, out.
+"""Wraps output whose reader may go away at any time.
 
 A terminal is closed, `tee` dies of the same Ctrl-C, a disk is full: work is worth more than the
 lines it prints, so a write that fails does no harm; files are written and the exit code is found

@@ -1,4 +1,4 @@
-"""The numbers of a config or of a command's options in; nothing out, or one line for what is wrong.
+"""Checks the numbers of a config or of a command's options, and says in one line what is wrong.
 
 Called by `__post_init__` of every config: whatever is not finite is refused, and so is a negative
 count, without anyone having to think of it; what else a number must be is said field by field.

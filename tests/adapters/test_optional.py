@@ -1,11 +1,11 @@
-"""The library is not needed: it is an extra, and nothing imports it unasked."""
+"""Neither library is needed: each is an extra, and nothing imports it unasked."""
 
 import subprocess
 import sys
 import tomllib
 from pathlib import Path
 
-from swap.adapters import GYMNASIUM
+from swap.adapters import GYMNASIUM, RSL_RL
 
 ROOT = Path(__file__).parents[2]
 
@@ -14,13 +14,14 @@ def test_what_a_user_is_told_to_install_is_what_the_extra_asks_for():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     extras = project["optional-dependencies"]
     assert extras["gymnasium"] == [GYMNASIUM]
-    assert "swap-parkour[gymnasium]" in extras["dev"]
+    assert extras["rsl-rl"] == [RSL_RL]
+    assert "swap-parkour[gymnasium,rsl-rl]" in extras["dev"]
 
 
 def test_nothing_is_imported_before_it_is_asked_for():
     script = (
         "import sys, swap.api, swap.adapters, swap.cli.main;"
-        "print({'gymnasium'} & {m.split('.')[0] for m in sys.modules})"
+        "print({'gymnasium', 'rsl_rl', 'tensordict'} & {m.split('.')[0] for m in sys.modules})"
     )
     told = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, check=True

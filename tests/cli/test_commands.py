@@ -3,11 +3,15 @@
 import json
 import subprocess
 import sys
+import tomllib
+from pathlib import Path
 
 import pytest
 
 from swap.cli import main as cli
 from swap.errors import UserError
+
+ROOT = Path(__file__).parents[2]
 
 
 def swap(*words: str) -> subprocess.CompletedProcess[str]:
@@ -75,9 +79,24 @@ def test_doctor_says_what_is_here(capsys, tmp_path):
 def test_doctor_names_the_cure_for_what_is_missing(capsys, monkeypatch):
     from swap.cli import doctor
 
-    monkeypatch.setattr(doctor, "NEEDED", ("no-such-package",))
+    wanted = ["no-such-package<3,>=2; python_version > '3'", "nor-this; extra == 'dev'"]
+    monkeypatch.setattr("importlib.metadata.requires", lambda name: wanted)
     assert cli.dispatch(["doctor"]) == 1
-    assert "pip install -c constraints.txt no-such-package" in capsys.readouterr().out
+    shown = capsys.readouterr().out
+    assert "pip install -c constraints.txt no-such-package" in shown
+    assert "nor-this" not in shown
+    monkeypatch.undo()
+    monkeypatch.setattr(doctor, "OURS", "no-such-package")
+    (told,) = doctor.packages()
+    assert (told["state"], told["to mend"]) == ("missing", "pip install -c constraints.txt -e .")
+
+
+def test_doctor_asks_for_all_that_the_package_requires():
+    from swap.cli import doctor
+
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    wanted = [line.split(">")[0] for line in project["dependencies"]]
+    assert sorted(told["what"] for told in doctor.packages()) == sorted(wanted)
 
 
 def test_doctor_does_not_believe_in_an_ffmpeg_that_is_not_there(monkeypatch):

@@ -8,6 +8,7 @@ from swap.errors import UserError
 from swap.presets.table import get_preset
 from swap.runs import load
 from swap.runs.stored_robot import with_robot
+from toy_run import TOY
 
 FEW = ("--worlds", "8", "--env.levels", "2", "--env.variants", "1", "--ppo.steps", "4")
 HERE = ("--device", "cpu", "--no-tensorboard", "--iterations", "2")
@@ -72,7 +73,7 @@ def test_whose_config_and_whose_goal(kept):
     ("words", "says"),
     [
         (["--policy.actor-hidden", "8"], "the model does not fit: 'policy/actor"),
-        (["--preset", "_toy"], "this preset trains no robot; --from needs one that does"),
+        (["--preset", TOY], "this preset trains no robot; --from needs one that does"),
         (["--resume", "x"], "--from starts a new run, --resume goes on with one"),
         (["--preset", "tniy"], "unknown preset 'tniy'; did you mean 'tiny'"),
     ],
@@ -88,6 +89,10 @@ def test_a_mistake_is_one_line(kept, words, says, tmp_path, monkeypatch):
 
 def test_what_is_no_robot_is_refused(tmp_path):
     toy = tmp_path / "toy"
-    assert cli.dispatch(["train", "--preset", "_toy", *HERE, "--out", str(toy)]) == 0
-    with pytest.raises(UserError, match="holds no trained robot"):
-        cli.dispatch(["train", "--from", str(toy), "--device", "cpu"])
+    assert cli.dispatch(["train", "--preset", TOY, *HERE, "--out", str(toy)]) == 0
+    for named, says in (
+        ([], "has a config of a class of its own, by the preset .* which is not run"),
+        (["--preset", TOY], "holds no trained robot"),
+    ):
+        with pytest.raises(UserError, match=says):
+            cli.dispatch(["train", "--from", str(toy), "--device", "cpu", *named])

@@ -98,8 +98,8 @@ def test_what_a_model_names_is_not_run(command, whole, folder, dog, capsys):
     assert "running" not in capsys.readouterr().out
     assert "\n" not in told
     if not whole:
-        assert f"the robot file '{dog}' is not run" in told
-        assert "give it yourself" in told
+        assert f"the robot '{dog}' is code, and is not run" in told
+        assert "name it yourself" in told
         assert not any(Path(out).exists() for out in ("again.safetensors", "play.mp4"))
     elif command == "record":
         assert told.startswith("--trials 0; use 1 or more")

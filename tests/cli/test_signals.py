@@ -14,9 +14,10 @@ import pytest
 from script import told_by
 from swap.cli import main as cli
 from swap.runs import load, read_metrics
+from toy_run import TOY
 
 CODES = {signal.SIGINT: 130, signal.SIGTERM: 143, signal.SIGHUP: 129}
-TOY = ("train", "--preset", "_toy", "--device", "cpu", "--no-tensorboard")
+TRAIN_TOY = ("train", "--preset", TOY, "--device", "cpu", "--no-tensorboard")
 TRIES = 48
 
 
@@ -36,7 +37,7 @@ def wait_for(run: Path, iterations: int = 3) -> None:
 def assert_saved(run: Path) -> None:
     """All that was done, and the run goes on."""
     assert load(run).iteration == len(read_metrics(run)) >= 3
-    assert cli.dispatch(["train", "--resume", str(run), "--iterations", "1"]) == 0
+    assert cli.dispatch(["train", "--preset", TOY, "--resume", str(run), "--iterations", "1"]) == 0
 
 
 def test_a_reader_that_dies_first_costs_nothing(tmp_path):
@@ -50,7 +51,9 @@ def test_a_reader_that_dies_first_costs_nothing(tmp_path):
 
 def test_ctrl_c_at_a_real_pipe_into_tee(tmp_path):
     run, log = tmp_path / "run", tmp_path / "log"
-    line = f'{" ".join(command(*TOY, "--out", run))} 2>&1 | tee {log}; echo "${{PIPESTATUS[0]}}"'
+    line = (
+        f'{" ".join(command(*TRAIN_TOY, "--out", run))} 2>&1 | tee {log}; echo "${{PIPESTATUS[0]}}"'
+    )
     shell = subprocess.Popen(
         ["bash", "-c", f"trap : INT; {line}"],
         stdout=subprocess.PIPE,
@@ -71,7 +74,7 @@ def test_a_terminal_that_is_closed_costs_nothing(tmp_path):
     take_terminal = "import fcntl, os, sys, termios; fcntl.ioctl(0, termios.TIOCSCTTY, 0); "
     take_terminal += "os.execv(sys.argv[1], sys.argv[1:])"
     child = subprocess.Popen(
-        [sys.executable, "-c", take_terminal, *command(*TOY, "--out", run)],
+        [sys.executable, "-c", take_terminal, *command(*TRAIN_TOY, "--out", run)],
         stdin=theirs,
         stdout=theirs,
         stderr=theirs,
@@ -87,7 +90,9 @@ def test_a_terminal_that_is_closed_costs_nothing(tmp_path):
 
 def test_under_nohup_a_closed_terminal_is_no_reason_to_stop(tmp_path):
     run = tmp_path / "run"
-    child = subprocess.Popen(["nohup", *command(*TOY, "--out", run)], stdout=subprocess.DEVNULL)
+    child = subprocess.Popen(
+        ["nohup", *command(*TRAIN_TOY, "--out", run)], stdout=subprocess.DEVNULL
+    )
     wait_for(run)
     child.send_signal(signal.SIGHUP)
     wait_for(run, 30)
@@ -99,7 +104,7 @@ def test_under_nohup_a_closed_terminal_is_no_reason_to_stop(tmp_path):
 def test_timeout_sends_its_signal_twice_and_the_run_saves(tmp_path):
     """To its child and to its group; it does so for a signal of its own, and for one it gets."""
     run = tmp_path / "run"
-    words = ["timeout", "--preserve-status", "600", *command(*TOY, "--out", run)]
+    words = ["timeout", "--preserve-status", "600", *command(*TRAIN_TOY, "--out", run)]
     limit = subprocess.Popen(words, stdout=subprocess.DEVNULL)
     wait_for(run)
     limit.send_signal(signal.SIGTERM)

@@ -19,11 +19,14 @@ from swap.cli.train import parse
 from swap.cli.train_argv import suited
 from swap.errors import UserError
 from swap.presets import PRESETS, register
-from swap.presets.table import get_preset, listed
-from swap.runs import ToyCfg, load, read_metrics
+from swap.presets.table import get_preset
+from swap.runs import load, read_metrics
+from toy_preset import ToyCfg
+from toy_run import TOY
 
 CODES = {signal.SIGINT: 130, signal.SIGTERM: 143, signal.SIGHUP: 129}
-TOY = ("train", "--preset", "_toy", "--device", "cpu", "--no-tensorboard")
+TRAIN = ("train", "--preset", TOY, "--device", "cpu", "--no-tensorboard")
+RESUME = ("train", "--preset", TOY, "--resume")
 
 
 def command(*words: object) -> list[str]:
@@ -82,18 +85,20 @@ def test_auto_is_what_suits_the_machine_for_the_preset_alone(words, gpu, name, m
 
 def test_a_run_and_its_resumptions(tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    assert cli.dispatch([*TOY, "--iterations", "4", "--fit.lr", "0.02"]) == 0
+    assert cli.dispatch([*TRAIN, "--iterations", "4", "--fit.lr", "0.02"]) == 0
     (run,) = (tmp_path / "out" / "train").iterdir()
     assert capsys.readouterr().out.splitlines()[-1].startswith("done: 4 iterations, 128 steps")
     stored = load(run).config
-    assert stored["preset"] == "_toy"
+    assert stored["preset"] == TOY
     assert stored["cfg"]["fit"]["lr"] == 0.02
 
-    assert cli.dispatch(["train", "--resume"]) == 0  # the newest run; its goal is reached
+    assert cli.dispatch([*RESUME]) == 0  # the newest run; its goal is reached
     assert "nothing left to do: 4 iterations" in capsys.readouterr().out
-    assert cli.dispatch(["train", "--iterations", "3", "--resume"]) == 0  # three more
+    assert cli.dispatch(["train", "--iterations", "3", *RESUME[1:]]) == 0  # three more
     assert "from iteration 4" in capsys.readouterr().out
-    assert cli.dispatch(["train", f"--resume={run}", "--minutes", "0.02", "--fit.batch", "8"]) == 0
+    assert (
+        cli.dispatch([*RESUME[:3], f"--resume={run}", "--minutes", "0.02", "--fit.batch", "8"]) == 0
+    )
     assert "changed: fit.batch 32 -> 8" in capsys.readouterr().out
     rows = read_metrics(run)
     assert [row["iteration"] for row in rows] == list(range(1, len(rows) + 1))
@@ -106,18 +111,18 @@ def test_a_run_and_its_resumptions(tmp_path, capsys, monkeypatch):
 
 def test_killed_and_resumed_it_ends_as_if_nothing_had_been(tmp_path):
     whole, killed = tmp_path / "whole", tmp_path / "killed"
-    words = (*TOY, "--save-minutes", 0, "--out", killed)  # without end: it cannot outrun us
+    words = (*TRAIN, "--save-minutes", 0, "--out", killed)  # without end: it cannot outrun us
     for count in (5, 100):
         child = subprocess.Popen(command(*words), stdout=subprocess.DEVNULL)
         wait_for(killed, count)
         child.kill()
         assert child.wait() == -signal.SIGKILL
-        words = ("train", "--device", "cpu", "--resume", killed)
+        words = (*RESUME, killed, "--device", "cpu")
     done = swap(*words, "--iterations", 20)
     assert done.returncode == 0, done.stderr
     count = load(killed).iteration
     assert f"done: {count} iterations" in done.stdout
-    assert swap(*TOY, "--iterations", count, "--out", whole).returncode == 0
+    assert swap(*TRAIN, "--iterations", count, "--out", whole).returncode == 0
     losses = [[row["fit/loss"] for row in read_metrics(run)] for run in (whole, killed)]
     assert losses[0] == losses[1]
 
@@ -126,16 +131,16 @@ def test_killed_and_resumed_it_ends_as_if_nothing_had_been(tmp_path):
 def test_ctrl_c_saves_and_ends_with_the_way_to_go_on(tmp_path, sig, code):
     run = tmp_path / "my run"
     child = subprocess.Popen(
-        command(*TOY, "--out", run), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        command(*TRAIN, "--out", run), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
     wait_for(run, 3)
     child.send_signal(sig)
     out, err = child.communicate(timeout=30)
     assert child.returncode == code
-    assert out.splitlines()[-1].endswith(f"go on with: swap train --resume '{run}'")
+    assert out.splitlines()[-1].endswith(f"go on with: swap train --resume '{run}' --preset {TOY}")
     assert err == "stopping after this iteration, then saving; once more to stop at once\n"
     assert load(run).iteration == len(read_metrics(run))
-    assert swap("train", "--resume", run, "--iterations", 1).returncode == 0
+    assert swap(*RESUME, run, "--iterations", 1).returncode == 0
 
 
 def test_on_a_narrow_terminal_the_board_is_drawn_and_ctrl_c_works(tmp_path):
@@ -145,7 +150,7 @@ def test_on_a_narrow_terminal_the_board_is_drawn_and_ctrl_c_works(tmp_path):
     take_terminal = "import fcntl, os, sys, termios; fcntl.ioctl(0, termios.TIOCSCTTY, 0); "
     take_terminal += "os.execv(sys.argv[1], sys.argv[1:])"
     child = subprocess.Popen(
-        [sys.executable, "-c", take_terminal, *command(*TOY, "--out", run, "--minutes", 1)],
+        [sys.executable, "-c", take_terminal, *command(*TRAIN, "--out", run, "--minutes", 1)],
         stdin=theirs,
         stdout=theirs,
         stderr=theirs,
@@ -175,7 +180,7 @@ def test_on_a_narrow_terminal_the_board_is_drawn_and_ctrl_c_works(tmp_path):
 
 
 def test_a_fault_is_one_line_and_exit_code_1(tmp_path):
-    done = swap(*TOY, "--fit.nan-at", 5, "--out", tmp_path / "run")
+    done = swap(*TRAIN, "--fit.nan-at", 5, "--out", tmp_path / "run")
     assert done.returncode == 1
     assert done.stderr.count("\n") == 1
     assert done.stderr.startswith("swap: stopped at iteration 8: fit/loss is nan")
@@ -199,9 +204,9 @@ def test_a_fault_is_one_line_and_exit_code_1(tmp_path):
 )
 def test_a_mistake_is_one_line(words, says, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(ToyCfg, "build", lambda *args: pytest.fail("it was built"))
+    monkeypatch.setattr("swap.cli.train.work", lambda *args: pytest.fail("it was begun"))
     with pytest.raises(UserError) as error:
-        cli.dispatch([*TOY, *words])
+        cli.dispatch([*TRAIN, *words])
     assert says in str(error.value)
     assert "\n" not in str(error.value)
     assert not (tmp_path / "out").exists()  # nothing was begun
@@ -211,13 +216,13 @@ def test_any_folder_that_can_be_written_will_do(tmp_path, monkeypatch):
     """Whatever there is beside it."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "run").mkdir()
-    plan = parse([*TOY[1:], "--out", "new/folder"])
+    plan = parse([*TRAIN[1:], "--out", "new/folder"])
     assert plan.folder == Path("new/folder")
     assert [place.name for place in tmp_path.iterdir()] == ["run"]
 
 
 def test_a_mistake_is_exit_code_2(tmp_path):
-    done = swap(*TOY, "--fit.bath", "3", "--out", tmp_path / "run")
+    done = swap(*TRAIN, "--fit.bath", "3", "--out", tmp_path / "run")
     assert done.returncode == 2
     assert done.stderr.count("\n") == 1
     assert not (tmp_path / "run").exists()
@@ -225,13 +230,13 @@ def test_a_mistake_is_exit_code_2(tmp_path):
 
 def test_what_does_not_go_with_a_run_that_is_there(tmp_path):
     run = tmp_path / "run"
-    assert cli.dispatch([*TOY, "--iterations", "1", "--out", str(run)]) == 0
+    assert cli.dispatch([*TRAIN, "--iterations", "1", "--out", str(run)]) == 0
     for words, says in (
-        ([*TOY, "--out", str(run)], "already holds a run; go on with it by --resume"),
-        (["train", "--resume", str(run), "--seed", "3"], "a resumed run keeps its seed, 0"),
-        (["train", "--resume", str(run), "--preset", "x"], "that run is of preset '_toy'"),
-        (["train", "--resume", str(run), "--out", "x"], "leave --out away"),
-        (["train", "--resume", str(run), "--net.width", "8", "--iterations", "1"], "does not fit"),
+        ([*TRAIN, "--out", str(run)], "already holds a run; go on with it by --resume"),
+        ([*RESUME, str(run), "--seed", "3"], "a resumed run keeps its seed, 0"),
+        (["train", "--resume", str(run), "--preset", "x"], f"that run is of preset '{TOY}'"),
+        ([*RESUME, str(run), "--out", "x"], "leave --out away"),
+        ([*RESUME, str(run), "--net.width", "8", "--iterations", "1"], "does not fit"),
     ):
         with pytest.raises(UserError, match=says):
             cli.dispatch(words)
@@ -239,10 +244,10 @@ def test_what_does_not_go_with_a_run_that_is_there(tmp_path):
 
 def test_a_damaged_checkpoint_is_passed_over_aloud(tmp_path, capsys):
     run = tmp_path / "run"
-    assert cli.dispatch([*TOY, "--iterations", "2", "--out", str(run)]) == 0
+    assert cli.dispatch([*TRAIN, "--iterations", "2", "--out", str(run)]) == 0
     shard = run / "checkpoints" / "000002" / "000.safetensors"
     shard.write_bytes(shard.read_bytes()[:-1])
-    assert cli.dispatch(["train", "--resume", str(run)]) == 0
+    assert cli.dispatch([*RESUME, str(run)]) == 0
     out = capsys.readouterr().out
     assert "checkpoint 000002 is refused: 000.safetensors has" in out
     assert "using checkpoint 000000 instead" in out
@@ -253,22 +258,20 @@ def test_a_config_of_another_time_is_refused_by_key(tmp_path, monkeypatch):
     from swap.runs import checkpoint
 
     run = tmp_path / "run"
-    assert cli.dispatch([*TOY, "--iterations", "1", "--out", str(run)]) == 0
+    assert cli.dispatch([*TRAIN, "--iterations", "1", "--out", str(run)]) == 0
     found = load(run)
     config = json.loads(json.dumps(found.config).replace('"batch"', '"bach"'))
     checkpoint.save(run, 2, found.tensors, found.numbers, config)
     with pytest.raises(UserError, match="unknown fit key 'bach'; did you mean 'batch'"):
-        cli.dispatch(["train", "--resume", str(run)])
+        cli.dispatch([*RESUME, str(run)])
 
 
-def test_presets(monkeypatch):
-    monkeypatch.setattr("swap.presets.table.PRESETS", {**PRESETS, "teacher": PRESETS["_toy"]})
-    assert "teacher" in listed()
-    assert not any(name.startswith("_") for name in listed())
+def test_presets():
+    assert {"teacher", "tiny", "swap"} <= set(PRESETS)
     with pytest.raises(UserError, match="unknown preset 'techer'; did you mean 'teacher'"):
         get_preset("techer")
-    with pytest.raises(UserError, match="registered twice"):
-        register("teacher", PRESETS["_toy"])
+    with pytest.raises(UserError, match="'teacher' exists already"):
+        register("teacher", ToyCfg())
     with pytest.raises(UserError, match="needs --preset NAME"):
         cli.dispatch(["train"])
 
@@ -299,7 +302,7 @@ def test_images_of_another_size_are_stated_once():
 
 def test_help_of_a_preset_lists_its_own_options(capsys):
     with pytest.raises(SystemExit):
-        cli.dispatch(["train", "--preset", "_toy", "--help"])
+        cli.dispatch(["train", "--preset", TOY, "--help"])
     shown = capsys.readouterr().out
     for option in (
         "--minutes",

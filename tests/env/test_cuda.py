@@ -80,7 +80,7 @@ def test_recorded_steps_are_the_steps():
     assert ends > N
     assert (recorded.engine.drawn.payload != bodies).all()
     assert rewards > 0
-    ours, theirs = recorded.tensors(), called.tensors()
+    ours, theirs = recorded.state_dict(), called.state_dict()
     for name, x in ours.items():
         if not name.startswith("episode_metrics/"):  # matrix products may choose another order
             assert torch.equal(x, theirs[name]), name
@@ -103,7 +103,7 @@ def test_with_the_physics_in_every_step_is_close():
     stagger(recorded)
     same = total = 0
     for action in actions(40):
-        called.restore(recorded.tensors(), recorded.numbers())
+        called.load_state_dict(recorded.state_dict())
         a, b = recorded.step(action), called.step(action)
         close = torch.stack(
             [
@@ -130,8 +130,8 @@ def test_a_recording_survives_a_resume():
     for action in actions(6):
         second.step(-action)
     assert second._react._graph is not None
-    saved = {name: x.cpu().clone() for name, x in first.tensors().items()}
-    second.restore(saved, first.numbers())
+    saved = {name: x.cpu().clone() for name, x in first.state_dict().items()}
+    second.load_state_dict(saved)
     for action in actions(30):
         equal(first.step(action), second.step(action))
 
@@ -147,11 +147,9 @@ def test_trials_are_recorded_too():
     for action in actions(40, n=24):
         equal(recorded.step(action), called.step(action))
     assert recorded.finished
-    ours, theirs = (dict(vars(env.outcome())) for env in (recorded, called))
-    ours |= vars(ours.pop("drawn"))
-    theirs |= vars(theirs.pop("drawn"))
-    for name, x in ours.items():
-        assert torch.equal(x, theirs[name]), name
+    first, second = ({**vars(o), **vars(o.drawn)} for o in (recorded.outcome(), called.outcome()))
+    for name in first.keys() - {"drawn"}:
+        assert torch.equal(first[name], second[name]), name
 
 
 @pytest.mark.filterwarnings("ignore:Synchronization debug mode")  # torch: it may miss some

@@ -84,7 +84,7 @@ def test_a_team_adds_up():
 class Nothing:
     """A trainable with nothing to keep."""
 
-    def tensors(self) -> dict[str, torch.Tensor]:
+    def state_dict(self) -> dict[str, torch.Tensor]:
         return {}
 
     def numbers(self) -> dict[str, int]:

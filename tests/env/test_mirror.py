@@ -1,9 +1,11 @@
 """Mirrored course, robot, luck and action: mirrored observations, equal rewards, equal ends."""
 
+from dataclasses import replace
+
 import torch
 
-from swap.env import EnvCfg
-from swap.env import rewards as table
+from swap.env import REWARDS, EnvCfg, RewardCfg
+from swap.env.rewards import RewardTerm
 from swap.sensors import DepthCameraCfg
 
 PAIRS = 12
@@ -58,9 +60,10 @@ def test_a_mirrored_world_lives_a_mirrored_life(w):
 
 
 def test_a_reward_that_knows_left_from_right_is_noticed(w, monkeypatch):
-    wrong = table.RewardTerm("leans_left", lambda f: f.base_pos[:, 1], "y", "wrong", 1.0, 1.0)
-    monkeypatch.setattr(table, "REWARDS", (*table.REWARDS, wrong))
-    found = run(w.Pairs(CFG, PAIRS), steps=20)
+    wrong = RewardTerm("leans_left", lambda f: f.base_pos[:, 1], "y", "wrong")
+    monkeypatch.setitem(REWARDS.added, "leans_left", wrong)
+    cfg = replace(CFG, rewards=RewardCfg(terms=(("leans_left", 1.0),)))
+    found = run(w.Pairs(cfg, PAIRS), steps=20)
     assert found["reward"] > 1e-4
     assert found["history"] < 1e-5
 

@@ -1,7 +1,5 @@
 """Worlds put away in mid-episode and taken out again go on to the last bit."""
 
-import json
-
 import pytest
 import torch
 
@@ -21,9 +19,8 @@ BUSY = EnvCfg(  # ends, pushes and new commands all the time
 
 
 def put_away(env):
-    """As a checkpoint would: tensors apart, numbers through JSON."""
-    tensors = {name: x.clone() for name, x in env.tensors().items()}
-    return tensors, json.loads(json.dumps(env.numbers()))
+    """As a checkpoint would."""
+    return {name: x.clone() for name, x in env.state_dict().items()}
 
 
 def live(env, steps: int, seed: int):
@@ -34,7 +31,7 @@ def live(env, steps: int, seed: int):
 
 
 def same(a, b) -> None:
-    for one, two in ((a.tensors(), b.tensors()), (a.metrics(), b.metrics())):
+    for one, two in ((a.state_dict(), b.state_dict()), (a.metrics(), b.metrics())):
         assert one.keys() == two.keys()
         for name, x in one.items():
             assert torch.equal(torch.as_tensor(x), torch.as_tensor(two[name])), name
@@ -46,12 +43,12 @@ def test_worlds_go_on_alike(engine):
     straight.reset()
     for _ in live(straight, 38, seed=0):
         pass  # 38 is no multiple of the camera's 5; of the bodies' 26 neither
-    assert straight.tensors()["old_body"].any() == (engine == "gpu")
+    assert straight.state_dict()["old_body"].any() == (engine == "gpu")
     straight.camera.noise.lost[4] = True  # a lost frame shows an older one
     other.reset()
     for _ in live(other, 7, seed=9):
         pass
-    other.restore(*put_away(straight))
+    other.load_state_dict(put_away(straight))
     for now, then in zip(straight.camera.frames, other.camera.frames, strict=True):
         assert torch.equal(now, then)
     ends = 0
@@ -81,13 +78,13 @@ def test_looking_does_not_disturb(w):
 def test_a_checkpoint_stays_small(w):
     env = w.small(n=10)
     env.reset()
-    size = sum(x.nbytes for x in env.tensors().values())
+    size = sum(x.nbytes for x in env.state_dict().values())
     assert size < 10 * 3000 + 6000
 
 
 def test_another_number_of_worlds_is_refused(w):
     with pytest.raises(UserError, match=r"was saved as \[3, 12\], now it is \[2, 12\]"):
-        w.small(n=2).restore(*put_away(w.small(n=3)))
+        w.small(n=2).load_state_dict(put_away(w.small(n=3)))
 
 
 def test_trials_too():
@@ -100,7 +97,7 @@ def test_trials_too():
     one.reset()
     for _ in live(one, 25, seed=0):
         pass
-    two.restore(*put_away(one))
+    two.load_state_dict(put_away(one))
     for env in (one, two):
         for _ in live(env, 40, seed=1):
             pass

@@ -6,7 +6,8 @@ import pytest
 import torch
 
 from swap.cli import main as cli
-from swap.env import REWARDS, EnvCfg, RewardCfg
+from swap.env import REWARDS, RewardCfg
+from swap.env.reward_presets import WEIGHTS
 from swap.env.rewards import Rewards
 from swap.errors import UserError
 
@@ -100,15 +101,14 @@ EXACT += [(name, values, math.exp(-x)) for name, values, x, _ in CASES]
 
 @pytest.mark.parametrize(("name", "values", "wanted"), EXACT)
 def test_a_term_is_what_its_equation_says(name, values, wanted, w):
-    row = next(row for row in REWARDS if row.name == name)
-    found = row.function(w.frame(2, **values))
+    found = REWARDS[name].function(w.frame(2, **values))
     assert found.shape == (2,)
     assert found.dtype == torch.float32
     torch.testing.assert_close(found, torch.full((2,), wanted), atol=1e-5, rtol=1e-5)
 
 
 def test_every_term_has_a_case():
-    assert {row.name for row in REWARDS} == {name for name, *_ in EXACT}
+    assert set(REWARDS) == {name for name, *_ in EXACT}
 
 
 def test_the_paper_preset_is_the_paper():
@@ -131,12 +131,13 @@ def test_the_paper_preset_is_the_paper():
         "action_rate": -0.01,
         "smoothness": -4e-3,
     }
-    assert {row.name: row.paper for row in REWARDS if row.origin == "paper"} == table
+    weights = WEIGHTS["paper"]
+    assert {name: weights[name] for name in REWARDS if REWARDS[name].origin == "paper"} == table
+    assert WEIGHTS["paper-table"] == table  # and nothing else
 
 
 def test_the_sum_is_weighted_times_dt_and_never_negative(w):
-    weights = {row.name: 0.0 for row in REWARDS} | {"torque": -0.5, "headway": 2.0}
-    rewards = Rewards("paper", weights, torch.device("cpu"))
+    rewards = Rewards("none", {"headway": 2.0, "torque": -0.5}, torch.device("cpu"))
     assert rewards.names == ("torque", "headway")
     torque = torch.tensor([[1.0], [0.0]]).expand(2, 12)
     total, terms = rewards(w.frame(2, torque=torque, headway_mps=[1.0, 1.5]))
@@ -144,16 +145,41 @@ def test_the_sum_is_weighted_times_dt_and_never_negative(w):
     torch.testing.assert_close(total, torch.tensor([0.0, 0.06]))
 
 
+def test_a_sum_below_zero_counts_where_it_is_told_to(w):
+    terms = {"headway": 2.0, "torque": -0.5}
+    rewards = Rewards("none", terms, torch.device("cpu"), only_positive=False)
+    total, _ = rewards(w.frame(1, torque=torch.ones(1, 12), headway_mps=[1.0]))
+    torch.testing.assert_close(total, torch.tensor([-4.0 * 0.02]))
+
+
 def test_weights_can_be_replaced_by_name_and_a_wrong_name_is_told():
-    cfg = RewardCfg(weights=(("torque", -1.0),))
-    assert EnvCfg(rewards=cfg).rewards.weights[0][1] == -1.0
+    rewards = Rewards("paper", {"torque": -1.0, "headway": 2.0, "stuck": 0.0}, torch.device("cpu"))
+    changed = {**WEIGHTS["paper"], "torque": -1.0, "headway": 2.0}
+    del changed["stuck"]
+    assert rewards.names == tuple(name for name in REWARDS if name in changed)  # in table order
+    wanted = torch.tensor([changed[name] * 0.02 for name in rewards.names])
+    assert torch.equal(rewards._weights[:, 0], wanted)
     with pytest.raises(UserError, match="did you mean 'torque'"):
-        RewardCfg(weights=(("torqe", 1.0),))
+        RewardCfg(terms=(("torqe", 1.0),))
+    with pytest.raises(UserError, match=r"rewards.terms gives no term a weight"):
+        RewardCfg("none", (("torque", 0.0),))
+    assert RewardCfg(terms=(("mine.py:calm", 1.0),)).terms  # code may never be needed
+
+
+def test_presets_of_rewards_name_terms_that_there_are_and_tiny_is_teacher_without_its_gait():
+    for weights in WEIGHTS.values():
+        assert set(weights) <= set(REWARDS)
+        assert 0.0 not in weights.values()
+    gait = {"foot_slip", "foot_swing", "footfalls"}
+    assert {**WEIGHTS["tiny"], **{name: WEIGHTS["teacher"][name] for name in gait}} == WEIGHTS[
+        "teacher"
+    ]
+    assert not gait & set(WEIGHTS["tiny"])
 
 
 def test_swap_rewards_prints_every_row(capsys):
     assert cli.dispatch(["rewards"]) == 0
     shown = capsys.readouterr().out
-    for row in REWARDS:
+    for row in REWARDS.values():
         assert row.name in shown
         assert row.equation in shown

@@ -48,6 +48,14 @@ def test_ends_and_what_they_mean(values, wanted, w):
     assert verdict.success.tolist() == [wanted == EndReason.SUCCESS, False]
 
 
+def test_a_robot_may_be_let_wait_for_ever(w):
+    zero = torch.zeros(1)
+    ends = Terminations(TerminationCfg(stall_s=None), load("apollo"))
+    frame = w.frame(1, stalled_s=1e6)
+    goals = Goals(zero, zero, zero, torch.full((1,), 2.0))
+    assert ends(frame, goals, torch.tensor([True])).reason.tolist() == [EndReason.RUNNING]
+
+
 def put(env, world: int, **values) -> None:
     """Put one robot somewhere else."""
     s = env.engine.state

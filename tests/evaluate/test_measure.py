@@ -198,7 +198,7 @@ def test_slow_commands_have_more_time(speed, time_s, monkeypatch):
         given.update(options)
         raise InterruptedError
 
-    monkeypatch.setattr(of.ParkourEnv, "trials", trials)
+    monkeypatch.setattr(of, "Trials", trials)
     with pytest.raises(InterruptedError):
         of.run_trials(ROBOT, [of.course_of("box", 0.3, 0, seed=0, side="both")], speed, "cpu", 0)
     assert given["time_s"] == time_s

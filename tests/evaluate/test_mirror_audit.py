@@ -13,8 +13,9 @@ from swap.evaluate import mirror_audit
 from swap.evaluate.engine_comparison import EngineComparison
 from swap.evaluate.mirror_audit import QUANTITIES, SENSED, TOLERANCE, Audit, SceneMirror
 from swap.robots import load
+from swap.sensors import HeightCfg
 from swap.sim import nominal
-from swap.symmetry import VECTOR, Grids, trivial
+from swap.symmetry import VECTOR, trivial
 
 ROBOT = load("apollo")
 RIGHT = SceneMirror.of(ROBOT)
@@ -59,7 +60,7 @@ def wrong(**reps):
         (wrong(force=trivial(13) @ VECTOR), {"force"}),
         (wrong(depth=trivial(64 * 64)), {"depth"}),
         (wrong(terrain=trivial(17 * 11)), {"heights"}),
-        (wrong(foot=trivial(4) @ Grids().foot.rep), {"heights"}),
+        (wrong(foot=trivial(4) @ HeightCfg().foot.grid.rep), {"heights"}),
         (replace(RIGHT, course=lambda course: course), {"position", "depth", "heights"}),
         (replace(RIGHT, draws={**RIGHT.draws, "kp": trivial(12)}), {"torque"}),
         (replace(RIGHT, draws={**RIGHT.draws, "com": trivial(3)}), {"velocity"}),

@@ -8,6 +8,8 @@ import torch
 
 from swap.errors import UserError
 from swap.evaluate.train_bench import SECTIONS, SectionTimer, bench
+from swap.presets import PRESETS
+from toy_preset import ToyCfg
 
 
 def test_calls_are_counted_by_name():
@@ -48,6 +50,7 @@ def test_an_iteration_of_a_small_teacher_is_the_sum_of_its_parts():
     assert spent["other"] < 0.5 * sum(spent.values())
 
 
-def test_a_preset_that_trains_no_robot_is_refused():
+def test_a_preset_that_trains_no_robot_is_refused(monkeypatch):
+    monkeypatch.setitem(PRESETS.added, "toy", ToyCfg())
     with pytest.raises(UserError, match="trains no robot"):
-        bench("_toy", worlds=None, iterations=1, warm_up=0, device="cpu")
+        bench("toy", worlds=None, iterations=1, warm_up=0, device="cpu")

@@ -7,12 +7,13 @@ import pytest
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from swap.env import Spaces
 from swap.errors import UserError
 from swap.learn import AMP, AMPCfg
 from swap.learn.metrics import MetricAccumulator
 from swap.learn.ring_buffer import RingBuffer
 from swap.policy import style_reward
-from swap.symmetry import Spaces
+from swap.state_dict import copy_into
 
 FRAME = Spaces().layout("joint_pos", "lin_vel", "ang_vel", "joint_vel").rep
 N, STEPS = 32, 8
@@ -154,7 +155,9 @@ def test_a_run_in_the_mirror_ends_in_the_same_parameters():
         live(there, k, mirrored=True)
         here.update(chance(k))
         there.update(chance(k))
-    for (name, a), (_, b) in zip(here.state(), there.state(), strict=True):
+    others = there.state_dict()
+    for name, a in here.state_dict().items():
+        b = others[name]
         if name == "ring/rows":
             assert torch.equal(a, (FRAME * 2)(b))
         else:
@@ -210,11 +213,11 @@ def test_a_step_that_is_not_finite_changes_nothing_and_is_counted():
     live(amp, 0)
     amp.update(chance())
     metrics.read()
-    before = [x.clone() for name, x in amp.state() if "norm" not in name]
+    before = [x.clone() for name, x in amp.state_dict().items() if "norm" not in name]
     amp.net.mlp.norm.inverse_std.fill_(torch.nan)
     amp.net.mlp.norm.update = lambda *_: None
     amp.step(*picks(amp))
-    after = [x for name, x in amp.state() if "norm" not in name]
+    after = [x for name, x in amp.state_dict().items() if "norm" not in name]
     assert all(torch.equal(a, b) for a, b in zip(before, after, strict=True))
     figures = metrics.read()
     assert figures["guard/amp_skipped"] == figures["guard/amp_loss"] == 1
@@ -287,13 +290,12 @@ def test_n_and_n_rollouts_are_2n_bit_for_bit(n):
     go(straight, range(n + 3), generator)
     go(first, range(n), before)
     go(second, range(50, 51), chance(1))
-    saved = {name: x.clone() for name, x in first.state()}
+    saved = {name: x.clone() for name, x in first.state_dict().items()}
     assert all(x.is_contiguous() for x in saved.values())
-    for name, x in second.state():
-        x.copy_(saved[name])
+    copy_into(second.state_dict(), saved)
     go(second, range(n, n + 3), before)
-    for (name, a), (_, b) in zip(straight.state(), second.state(), strict=True):
-        assert torch.equal(a, b), name
+    for name, x in straight.state_dict().items():
+        assert torch.equal(x, second.state_dict()[name]), name
 
 
 @pytest.mark.parametrize(

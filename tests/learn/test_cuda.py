@@ -7,7 +7,7 @@ import torch
 
 import toy_model
 from swap.learn import ModelCfg, ReplayBuffer, SymmetryCfg, Trainer
-from swap.learn.latent_tracker import READS, LatentTracker
+from swap.learn.latent_tracker import IMAGES, LatentTracker
 from swap.learn.metrics import MetricAccumulator
 from swap.learn.symmetry_baselines import AugmentedModelLearner
 from toy_world import ACTION, Toy, small
@@ -62,7 +62,7 @@ def test_a_recording_survives_a_resume():
     for _ in range(2):
         first.iterate()
     second.iterate()
-    second.restore({k: x.cpu() for k, x in first.tensors().items()}, first.numbers())
+    second.load_state_dict({k: x.cpu() for k, x in first.state_dict().items()}, first.numbers())
     a, b = first.iterate(), second.iterate()
     for name in ("ppo/value_loss", "rollout/reward", "ppo/lr"):
         assert a[name] == pytest.approx(b[name], rel=1e-2), name
@@ -102,7 +102,7 @@ def seeing(device, *, capture, n=16):
                 if name in widths
                 else torch.rand(n, 16, 16, generator=g)
             ).to(device)
-            for name in READS
+            for name in (*widths, *IMAGES)
         }
         latent_tracker.observe(obs, torch.full((n,), t == 0, device=device))
         latent_tracker.record(torch.randn(n, 12, generator=g).to(device))

@@ -162,12 +162,14 @@ def test_the_calm_follows_the_plan_until_it_has_begun():
     trainer.plan(10 * soon)  # more than half of it is done, the calm has begun: the plan stands
     assert trainer.planned == soon
     again = ready(final_max_std=0.2, std_decay=(0.5, 1.0))
-    again.restore(trainer.tensors(), trainer.numbers())
+    again.load_state_dict(trainer.state_dict(), trainer.numbers())
     assert again.planned == trainer.planned
 
 
 def everything(trainer):
-    return {name: x for name, x in trainer.tensors().items() if name.startswith(("policy", "ppo"))}
+    return {
+        name: x for name, x in trainer.state_dict().items() if name.startswith(("policy", "ppo"))
+    }
 
 
 @pytest.mark.parametrize(
@@ -214,7 +216,9 @@ def test_bad_observations_and_rewards_are_named_and_left_out():
     assert counts == {"guard/obs.senses": 1, "guard/obs.state": 1, "guard/reward": 1}
     assert not trainer.rollout.valid[10, 3]
     assert not trainer.rollout.valid[9, 5]
-    assert all(torch.isfinite(x).all() for x in trainer.tensors().values() if x.is_floating_point())
+    assert all(
+        torch.isfinite(x).all() for x in trainer.state_dict().values() if x.is_floating_point()
+    )
     counts = [x for name, x in trainer.iterate().items() if name.startswith("guard/")]
     assert not any(counts)
 

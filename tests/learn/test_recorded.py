@@ -64,7 +64,7 @@ def test_a_recorded_training_is_the_training(what, kind, monkeypatch):
         assert {k: x for k, x in ours.items() if not k.startswith("time/")} == {
             k: x for k, x in theirs.items() if not k.startswith("time/")
         }
-    mine, others = recorded.tensors(), called.tensors()
+    mine, others = recorded.state_dict(), called.state_dict()
     for name, x in mine.items():
         assert torch.equal(x, others[name]), name
     parts = [recorded.collector, recorded.collector.latent_tracker]

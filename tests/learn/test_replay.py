@@ -78,8 +78,9 @@ def test_too_few_ticks_hold_no_sequence():
 
 def test_a_large_replay_is_no_part_of_a_checkpoint(monkeypatch):
     replay = filled(9)
-    assert set(replay.tensors()) == {*replay.data, "slot"}
-    assert replay.numbers() == {"filled": TICKS}
+    assert set(replay.state_dict()) == {*replay.data, "slot", "filled"}
+    assert replay.state_dict()["filled"] == TICKS
     monkeypatch.setattr("swap.learn.replay.SMALL", 100)
-    assert replay.tensors() == {}
-    assert replay.numbers() == {"filled": 0}
+    assert replay.state_dict() == {}
+    replay.clear()
+    assert replay.starts(LENGTH) == 0

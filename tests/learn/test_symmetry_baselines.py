@@ -7,14 +7,14 @@ import torch
 from torch.distributions import Normal
 
 import toy_model
+from swap.env import Spaces
 from swap.errors import UserError
 from swap.learn import AMPCfg, ModelCfg, ReplayBuffer, SymmetryCfg, Trainer
-from swap.learn.latent_tracker import READS, LatentTracker
+from swap.learn.latent_tracker import IMAGES, LatentTracker
 from swap.learn.metrics import MetricAccumulator
 from swap.learn.mirrored_inputs import MIRRORED_LATENT, MirroredInputs
 from swap.learn.symmetry_baselines import AugmentedAMP, AugmentedModelLearner
 from swap.policy import ActorCritic, LatentState, PolicyCfg
-from swap.symmetry import Spaces
 from toy_model import SPACES
 from toy_world import ACTION, SENSES, STATE, Toy, small
 
@@ -209,7 +209,7 @@ def test_the_twin_is_a_latent_that_lives_in_the_mirror_bit_for_bit():
             name: torch.randn(N, widths[name], generator=g)
             if name in widths
             else torch.rand(N, *model.image, generator=g)
-            for name in READS
+            for name in (*widths, *IMAGES)
         }
         fresh = torch.rand(N, generator=g) < (1.0 if t == 0 else 0.1)
         latent_tracker.observe(obs, fresh)
@@ -247,7 +247,7 @@ def test_an_equivariant_model_has_a_twin_that_is_its_mirror_image():
     for t in range(10):
         obs = {
             name: torch.randn(N, widths[name]) if name in widths else torch.rand(N, 16, 16)
-            for name in READS
+            for name in (*widths, *IMAGES)
         }
         latent_tracker.observe(obs, torch.full((N,), t == 0))
         latent_tracker.record(torch.randn(N, 12))

@@ -33,7 +33,7 @@ def test_normalisers_learn_from_every_fourth_step():
 
 
 def same(a, b):
-    here, there = a.tensors(), b.tensors()
+    here, there = a.state_dict(), b.state_dict()
     assert here.keys() == there.keys()
     for name, x in here.items():
         assert torch.equal(x, there[name]), name
@@ -42,7 +42,7 @@ def same(a, b):
 
 def put_away(trainer):
     """As a checkpoint would: tensors apart, numbers through JSON."""
-    tensors = {name: x.cpu() for name, x in trainer.tensors().items()}
+    tensors = {name: x.cpu() for name, x in trainer.state_dict().items()}
     return tensors, json.loads(json.dumps(trainer.numbers()))
 
 
@@ -53,7 +53,7 @@ def test_n_and_n_iterations_are_2n_bit_for_bit(n):
     train(first, n)
     second = Trainer(small(seed=99), Toy(32, seed=77))  # all of it is overwritten
     train(second, 1)
-    second.restore(*put_away(first))
+    second.load_state_dict(*put_away(first))
     same(first, second)
     train(second, 4)
     same(straight, second)
@@ -72,10 +72,10 @@ def test_saving_does_not_disturb_the_run():
 def test_another_config_is_refused_by_name():
     tensors, numbers = put_away(Trainer(small(), Toy(32)))
     with pytest.raises(UserError, match="saved as"):
-        Trainer(small(), Toy(16)).restore(tensors, numbers)
+        Trainer(small(), Toy(16)).load_state_dict(tensors, numbers)
     del tensors["ppo/lr"]
     with pytest.raises(UserError, match="'ppo/lr' is not among"):
-        Trainer(small(), Toy(32)).restore(tensors, numbers)
+        Trainer(small(), Toy(32)).load_state_dict(tensors, numbers)
 
 
 def test_seeds_matter_and_repeat():
@@ -103,9 +103,9 @@ def reflected_pair(equivariant):
 def test_five_iterations_in_the_mirror_end_in_the_same_parameters():
     here, there, figures, theirs = reflected_pair(equivariant=True)
     assert (here.rollout.terminated | here.rollout.truncated).any()
-    for name, x in here.tensors().items():
+    for name, x in here.state_dict().items():
         if name.startswith(("policy/", "ppo/")):
-            assert torch.equal(x, there.tensors()[name]), name
+            assert torch.equal(x, there.state_dict()[name]), name
     assert torch.equal(there.rollout.action, ACTION.rep(here.rollout.action))
     for name, x in figures[-1].items():
         assert name.startswith("time/") or x == theirs[-1][name], name

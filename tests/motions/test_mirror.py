@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 import torch
 
-from swap.env.observations import scale
+from swap.env import Spaces
+from swap.env.observation_terms import OBSERVATIONS
 from swap.motions import Command, Motion, clips, frame_layout, get_gait, transitions
 from swap.motions.gaits import GAITS, MIRRORED
-from swap.motions.reference import FIELDS, SCALES, frames
+from swap.motions.reference import frames
 from swap.robots import load
-from swap.symmetry import Spaces
 
 ARRAYS = (
     *("base_pos", "base_quat", "lin_vel_b", "ang_vel_b", "joint_pos", "joint_vel"),
@@ -76,15 +76,11 @@ def test_transitions_are_frames_of_clips_in_the_layout_of_the_discriminator(robo
     at = 17
     here, there = pairs[at, 0], pairs[at, 1]
     for name, source in zip(
-        FIELDS, (clip.joint_pos, clip.lin_vel_b, clip.ang_vel_b, clip.joint_vel), strict=True
+        layout.names, (clip.joint_pos, clip.lin_vel_b, clip.ang_vel_b, clip.joint_vel), strict=True
     ):
         for frame, k in ((here, at), (there, at + 1)):
-            want = torch.from_numpy(source[k] * scale(name)).float()
+            want = torch.from_numpy(source[k] * OBSERVATIONS[name].scale).float()
             assert torch.equal(frame[layout[name]], want), name
-
-
-def test_scales_are_those_of_the_environment():
-    assert all(SCALES.get(name, 1.0) == scale(name) for name in FIELDS)
 
 
 def test_a_gait_asked_for_twice_or_by_both_leads_comes_once():
@@ -93,4 +89,4 @@ def test_a_gait_asked_for_twice_or_by_both_leads_comes_once():
     one = clips(robot, ["canter_right"], 1.0)
     assert len(both) == len(one) == 2 * 9
     assert {clip.gait for clip in one} == {"canter_left", "canter_right"}
-    assert frames(both[0]).shape == (51, 30)
+    assert frames(both[0], robot).shape == (51, 30)

@@ -6,8 +6,9 @@ import torch
 from hypothesis import given, settings
 
 from strategies import reps
+from swap.env import Spaces
 from swap.nn import Linear
-from swap.symmetry import Spaces, regular, trivial
+from swap.symmetry import regular, trivial
 
 SPACES = Spaces()
 

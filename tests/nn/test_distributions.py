@@ -4,9 +4,9 @@ import pytest
 import torch
 from torch.distributions import Categorical, Independent, Normal, kl_divergence
 
+from swap.env import Spaces
 from swap.errors import UserError
 from swap.nn import Categoricals, GaussianHead
-from swap.symmetry import Spaces
 
 ACTION = Spaces().action.rep
 

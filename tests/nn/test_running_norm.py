@@ -5,9 +5,10 @@ import torch
 from hypothesis import given
 
 from strategies import reps
+from swap.env import Spaces
 from swap.errors import UserError
 from swap.nn import RunningNorm
-from swap.symmetry import Spaces, trivial
+from swap.symmetry import trivial
 
 
 def batches(dim, n=4):

@@ -3,9 +3,10 @@
 import pytest
 import torch
 
+from swap.env import Spaces
 from swap.evaluate.layer_examples import ToyAgent
 from swap.nn import MLP, Categoricals, ConvDecoder, ConvTrunk, GaussianHead, GRUCell, Linear
-from swap.symmetry import Spaces, regular
+from swap.symmetry import regular
 
 SPACES = Spaces()
 

@@ -3,9 +3,9 @@
 import pytest
 import torch
 
+from swap.env import Spaces
 from swap.errors import UserError
 from swap.policy import ActorCritic, PolicyCfg
-from swap.symmetry import Spaces
 
 SPACES = Spaces()
 GROUPS = {

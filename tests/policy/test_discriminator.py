@@ -3,8 +3,8 @@
 import pytest
 import torch
 
+from swap.env import Spaces
 from swap.policy import Discriminator, style_reward
-from swap.symmetry import Spaces
 
 FRAME = Spaces().layout("joint_pos", "lin_vel", "ang_vel", "joint_vel")
 PAIR = Spaces().style

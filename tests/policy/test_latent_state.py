@@ -123,17 +123,17 @@ def test_a_resumed_life_is_the_same_life_in_place():
     model = build(k=K)
     one, two = (LatentState(model, N, "cpu") for _ in range(2))
     live(one, 5, seed=8)
-    places = [x.data_ptr() for x in two.tensors().values()]
-    saved = {name: x.clone() for name, x in one.tensors().items()}
-    two.restore(saved, one.numbers())
-    assert [x.data_ptr() for x in two.tensors().values()] == places
+    places = [x.data_ptr() for x in two.state_dict().values()]
+    saved = {name: x.clone() for name, x in one.state_dict().items()}
+    two.load_state_dict(saved)
+    assert [x.data_ptr() for x in two.state_dict().values()] == places
     quiet = {0: NOBODY}
     assert torch.equal(live(one, 8, quiet), live(two, 8, quiet))
-    assert [x.data_ptr() for x in two.tensors().values()] == places
-    with pytest.raises(UserError, match="latent state 'h' was saved as missing"):
-        two.restore({}, {"count": 0})
+    assert [x.data_ptr() for x in two.state_dict().values()] == places
+    with pytest.raises(UserError, match="'h' is not among the saved tensors"):
+        two.load_state_dict({})
     with pytest.raises(UserError, match="resume with the config of the run"):
-        LatentState(model, N + 1, "cpu").restore(saved, one.numbers())
+        LatentState(model, N + 1, "cpu").load_state_dict(saved)
 
 
 def test_an_action_too_many_is_our_mistake():

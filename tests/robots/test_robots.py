@@ -175,7 +175,7 @@ def test_wrong_facts_are_one_line_with_the_fix():
         (lambda: Motor(0.0, 1.0, 1.0), "motor torque=0.0; give"),
         (lambda: load("appolo"), "did you mean 'apollo'"),
         (lambda: from_user("nowhere.py"), "no robot file"),
-        (lambda: load("nowhere.py"), "the robot file 'nowhere.py' is not run"),
+        (lambda: load("nowhere.py"), "the robot 'nowhere.py' is code, and is not run"),
     ]
     for make, message in cases:
         with pytest.raises(UserError, match=message) as caught:

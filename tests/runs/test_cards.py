@@ -172,12 +172,23 @@ def test_a_card_that_is_none(kept, text, says):
     one_line(error)
 
 
+def before_kinds(card, preset):
+    """A card of before, which names a preset only."""
+    card.pop("kind")
+    card["preset"] = preset
+
+
 @pytest.mark.parametrize(
     ("change", "says"),
     [
-        (lambda card: card.update(preset="t\x1b[2J\u202e\nxy"), "unknown preset 't.x1b"),
+        (lambda card: before_kinds(card, "t\x1b[2J\u202e\nxy"), "unknown preset 't.x1b"),
         (lambda card: card.update(preset=["tiny"]), "holds no trained robot"),
-        (lambda card: card.update(preset="_toy"), "holds no trained robot"),
+        (lambda card: card.update(kind="toy"), "holds no trained robot"),
+        (lambda card: card.update(kind=["parkour"]), "holds no trained robot"),
+        (
+            lambda card: before_kinds(card, "os:system"),
+            "has a config of a class of its own, by the preset 'os:system', which is not",
+        ),
         (lambda card: card.update(iteration="4"), "holds no trained robot"),
         (lambda card: card.update(iteration=-4), "holds no trained robot"),
         (lambda card: card.pop("cfg"), "must be a table of ParkourCfg"),
@@ -192,6 +203,22 @@ def test_a_config_that_is_none(kept, change, says):
     with pytest.raises(UserError, match=says) as error:
         load_trained(kept)
     assert len(one_line(error)) < 400
+
+
+@pytest.mark.parametrize("name", ["my.py:QUICK", "gone", "../../[/x]$a$\x1b[2J" + 200 * "y"])
+def test_the_preset_of_a_card_is_a_name_for_people(kept, name, home, monkeypatch, capsys):
+    """Its config says all that is needed; and it cannot do harm where it is shown."""
+    model = read_model(kept)
+    edit(kept.with_suffix(".json"), lambda card: card.update(preset=name), reseal=True)
+    monkeypatch.chdir(home)
+    assert read_model(kept).cfg == model.cfg
+    words = ("--family", "flat", "--trials", "1", "--points", "1", "--device", "cpu")
+    assert cli.dispatch(["eval", kept.name, *words, "--plot", "x.png"]) == 0
+    few = ("--iterations", "1", "--device", "cpu", "--no-tensorboard")
+    assert cli.dispatch(["train", "--from", kept.name, *few]) == 0
+    assert "\x1b[2J" not in capsys.readouterr().out
+    (run,) = Path("out/train").iterdir()
+    assert read_model(run).cfg.env == model.cfg.env
 
 
 # --- text from files -----------------------------------------------------------------------------

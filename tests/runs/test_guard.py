@@ -64,8 +64,8 @@ def test_a_loss_that_is_infinite_now_and_then_stops_nothing(tmp_path, monkeypatc
 def test_every_learner_is_watched_by_itself(tmp_path, monkeypatch, learner, find, says):
     whole = learner._compute_gradients
 
-    def infinite(self):
-        found = whole(self)
+    def infinite(self, *inputs):
+        found = whole(self, *inputs)
         return found._replace(figures={**found.figures, "loss": found.figures["loss"] * torch.inf})
 
     monkeypatch.setattr(learner, "_compute_gradients", infinite)
@@ -87,7 +87,7 @@ def test_a_nan_in_a_weight_is_named(tmp_path, part):
 
 
 def test_a_reward_beyond_all_bounds_is_called_one(tmp_path):
-    rewards = dataclasses.replace(SMALL.env.rewards, weights=(("ang_vel_tracking", 1e38),))
+    rewards = dataclasses.replace(SMALL.env.rewards, terms=(("ang_vel_tracking", 1e38),))
     cfg = dataclasses.replace(SMALL, env=dataclasses.replace(SMALL.env, rewards=rewards))
     outcome, lines = spoiled(tmp_path, cfg)
     assert lines[0].startswith("iteration 1: guard/reward counts ")
@@ -101,7 +101,7 @@ def test_on_the_command_line(tmp_path, capsys):
     """Only steps onto new ground are paid so much, fewer than half of all, and none of them is
     learned from. The run stops long before the guard's window is full, and names the term."""
     words = ("train", "--preset", "tiny", "--device", "cpu", "--worlds", "8", "--no-tensorboard")
-    weights = ("--env.rewards.weights", "headway", "1e38", "--iterations", "30")
+    weights = ("--env.rewards.terms", "headway", "1e38", "--iterations", "30")
     assert cli.dispatch([*words, *weights, "--out", str(tmp_path / "run")]) == 1
     shown = capsys.readouterr()
     assert re.search(

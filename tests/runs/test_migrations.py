@@ -17,7 +17,7 @@ from swap.errors import UserError
 from swap.presets import SwapCfg
 from swap.presets.table import get_preset
 from swap.runs import from_json, load, migrations, to_json
-from swap.runs.migrations import KEY, Renames, as_stored, upgraded
+from swap.runs.migrations import KEY, Renames, as_stored, upgraded, upgraded_numbers
 from swap.runs.safe_read import DamagedError
 from swap.runs.saved_model import keep, read_model
 from swap.runs.trained_robot import load_trained
@@ -98,6 +98,7 @@ def test_a_newer_model_is_refused_in_one_line(tmp_path, monkeypatch):
         ("--env.camera", migrations.CAMERA),
         ("--env.no-camera", migrations.CAMERA),
         ("--env.camera.every", "--env.camera.every"),
+        ("--env.rewards.weights", "--env.rewards.terms"),
         ("--ppo.std-decay", "--ppo.std-decay"),
         ("--minutes", "--minutes"),
     ],
@@ -163,7 +164,7 @@ def test_images_and_ticks_cannot_be_stated_apart():
         env = replace(tiny_swap.CFG.env, camera=DepthCameraCfg(every=every))
         trainer = replace(tiny_swap.CFG, env=env, engine="cpu").build("cpu")
         tracker = trainer.collector.latent_tracker
-        assert tracker.latent_state.k == trainer.env.camera.cfg.every == every
+        assert tracker.clock.k == trainer.env.camera.cfg.every == every
 
 
 # --- written before ------------------------------------------------------------------------------
@@ -176,6 +177,7 @@ def test_cards_of_before_give_the_configs_they_gave(name):
     new = to_json(from_json(type(get_preset(name)), told["cfg"]))
     moved = {"ppo.kl": "ppo.desired_kl", "env.hardest": "env.max_difficulty"}
     moved |= {"env.ends.episode_s": "env.terminations.episode_length_s", "env.robot": "env.robot"}
+    moved |= {"env.rewards.weights": "env.rewards.terms"}
     moved |= {"run.guard.share": "run.guard.fault_fraction", "ppo.calm_std": "ppo.final_max_std"}
     if name == "swap":
         moved |= {"env.camera_every": "env.camera.every", "model.net.k": "env.camera.every"}
@@ -209,3 +211,23 @@ def test_a_run_of_before_is_read_and_goes_on(arm, tmp_path, capsys):
     assert after.iteration == before.iteration + 1
     assert after.tensors.keys() == before.tensors.keys()  # by today's names, both
     assert after.config[KEY] == len(migrations.HISTORY)
+
+
+def test_counts_that_were_numbers_are_tensors_of_all_processes():
+    shared = {"latent": {"count": 3}, "replay": {"filled": 7}}
+    shared |= {"iteration": 2, "env": {"count": 5}}
+    numbers = {**shared, "crew": [shared]}
+    names = "latent/h", "replay/slot", "env/ended", "process/1/latent/h"
+    tensors = {name: torch.zeros(1) for name in names}
+    told, moved = upgraded_numbers({"cfg": {}, KEY: 1}, numbers, tensors)
+    assert told == {"iteration": 2, "crew": [{"iteration": 2}]}
+    assert moved.keys() - tensors.keys() == {"latent/count", "replay/filled", "env/count"}
+    assert [int(moved[x]) for x in ("latent/count", "replay/filled", "env/count")] == [3, 7, 5]
+    assert moved["latent/count"].dtype == torch.int64
+    assert numbers["crew"] == [shared]  # the old ones are left alone
+    # A large replay is not kept: there is nothing that its count would count.
+    _, moved = upgraded_numbers({"cfg": {}}, numbers, {"mirrored_latent/h": torch.zeros(1)})
+    assert moved.keys() == {"mirrored_latent/h", "mirrored_latent/count"}
+    now = {KEY: len(migrations.HISTORY), "cfg": {}}
+    assert upgraded_numbers(now, numbers, tensors) == (numbers, tensors)
+    assert upgraded_numbers({"of": "something else"}, numbers, tensors) == (numbers, tensors)

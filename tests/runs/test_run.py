@@ -11,14 +11,14 @@ import torch
 
 from swap.errors import UserError
 from swap.presets import GuardCfg, RunCfg
-from swap.runs import ToyCfg, checkpoint, load, read_metrics, seed_everything, train
+from swap.runs import checkpoint, load, read_metrics, seed_everything, train
 from swap.runs import run as run_module
 from swap.runs.interrupt import ECHO_S
 from swap.runs.run_clock import RunClock
 from swap.runs.seeding import restore_rng, rng_tensors
 from swap.runs.shards import read_folder
-from swap.runs.toy import FitCfg, NetCfg, Toy
 from swap.signals import SIGNALS
+from toy_preset import FitCfg, NetCfg, Toy, ToyCfg
 from toy_run import Silent, toy_run
 
 QUICK = RunCfg(tensorboard=False, save_minutes=60.0)

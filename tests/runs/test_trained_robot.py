@@ -56,7 +56,7 @@ def test_networks_and_curriculum_are_there_and_nothing_else_is_kept(folder, kept
 
 def test_first_weights_are_those_a_run_begins_with(folder):
     trainer = tiny_swap.CFG.build("cpu")
-    robot, saved = tiny_swap.robot(), trainer.tensors()
+    robot, saved = tiny_swap.robot(), trainer.state_dict()
     nets = robot.networks_for(trainer.env)
     for part, prefix in zip(nets, ("policy/", "model/"), strict=True):
         for name, x in part.state_dict().items():
@@ -87,7 +87,8 @@ def test_eval_of_the_run_of_the_file_and_blind(folder, kept, tmp_path, capsys):
     assert run["facts"]["blind"] is False
     assert "blind" not in capsys.readouterr().out
     blind = evaluated(kept, tmp_path, "--blind")
-    assert blind["facts"] == {"speeds_mps": [1.0], "side": "both", "seed": 1, "blind": True}
+    told = {"speeds_mps": [1.0], "side": "both", "tilt_deg": None, "seed": 1, "blind": True}
+    assert blind["facts"] == told
     assert "success at 1 m/s, blind" in capsys.readouterr().out
 
 

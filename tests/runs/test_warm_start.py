@@ -78,7 +78,7 @@ def test_from_a_folder_networks_and_optimisers_are_equal_to_the_bit(name, folder
 
 def test_from_a_kept_file_the_optimisers_begin_anew_unless_they_are_kept(name, folder, tmp_path):
     saved = load(folder).tensors
-    first = KINDS[name].build("cpu").tensors()
+    first = KINDS[name].build("cpu").state_dict()
     first[RATE] = torch.tensor(KINDS[name].ppo.lr_range[0])  # careful, as nothing is known yet
     trainer, anew = begun(kept(folder, tmp_path), name)
     for key, x in trainer.learned().items():
@@ -131,7 +131,7 @@ def test_worlds_begin_where_others_were(worlds):
     cfg = replace(old, worlds=worlds, env=replace(old.env, families=families))
     reached = {f"{CURRICULUM}flat": torch.tensor([4, 0]), f"{CURRICULUM}box": torch.tensor([1, 3])}
     trainer = cfg.build("cpu")
-    networks = {k: x for k, x in trainer.tensors().items() if k.startswith(NETWORKS)}
+    networks = {k: x for k, x in trainer.state_dict().items() if k.startswith(NETWORKS)}
     model = SavedModel("tiny", 7, old, {**networks, **reached})
     assert start_from(model, trainer, cfg) == ["optimisers", "curriculum of gap"]
     env, quarter = trainer.env, worlds // 4
@@ -184,7 +184,7 @@ def test_the_rate_goes_on_unless_another_is_asked_for():
 )
 def test_a_model_that_does_not_fit_is_told_by_its_first_tensor(change, tensor, how):
     trainer = SMALL.build("cpu")
-    model = SavedModel("tiny", 0, SMALL, trainer.tensors())
+    model = SavedModel("tiny", 0, SMALL, trainer.state_dict())
     other = replace(SMALL, policy=replace(SMALL.policy, **change))
     with pytest.raises(UserError, match=rf"does not fit: 'policy/{tensor}.*{how}") as error:
         start_from(model, other.build("cpu"), other)

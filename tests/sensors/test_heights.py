@@ -7,15 +7,18 @@ import numpy as np
 import pytest
 import torch
 
+from swap.env import Spaces
 from swap.errors import UserError
 from swap.sensors import HeightCfg, HeightMaps, Patch
-from swap.symmetry import Grid, Grids, Spaces, quadruped
+from swap.symmetry import Grid, quadruped
 
 FEET = [1, 0, 3, 2]
 
 
 def measure(scene, cfg=None):
-    maps = HeightMaps(cfg or HeightCfg(), scene.boxes.n, scene.boxes.slots, scene.base_pos.device)
+    maps = HeightMaps(
+        cfg or HeightCfg(), 4, scene.boxes.n, scene.boxes.slots, scene.base_pos.device
+    )
     return maps(scene.boxes, scene.base_pos, scene.base_quat, scene.foot_pos)
 
 
@@ -92,11 +95,11 @@ def test_a_mirrored_scene_gives_the_mirrored_maps_to_the_last_bit(scenes):
         scenes.of(((0, 0.5, -0.5), (5, 0.5, 0.5)), ((0.5, -0.25, 0.1), (0.5, 0.25, 0.1))),
     ):
         maps, other = measure(scene), measure(scene.mirror())
-        grids = Grids()
+        cfg = maps.cfg
         assert not torch.equal(other.terrain, maps.terrain)
-        assert torch.equal(grids.terrain.rep(other.terrain), maps.terrain)
-        assert torch.equal(grids.body.rep(other.body), maps.body)
-        assert torch.equal(grids.foot.rep(other.foot)[:, FEET], maps.foot)
+        assert torch.equal(cfg.terrain.grid.rep(other.terrain), maps.terrain)
+        assert torch.equal(cfg.body.grid.rep(other.body), maps.body)
+        assert torch.equal(cfg.foot.grid.rep(other.foot)[:, FEET], maps.foot)
         fields = Spaces(quadruped()).fields
         flat = other.foot.flatten(1)
         assert torch.equal(fields["foot_heights"].rep(flat), maps.foot.flatten(1))
@@ -187,7 +190,7 @@ def test_a_world_gone_wrong_reads_a_pit_and_harms_no_other(scenes):
 
 def test_named_maps_share_one_storage(scenes):
     scene = scenes.random(2)
-    maps = HeightMaps(HeightCfg(), 2, 16, scenes.device)
+    maps = HeightMaps(HeightCfg(), 4, 2, 16, scenes.device)
     terrain, pointer = maps.terrain, maps.out.data_ptr()
     args = (scene.boxes, scene.base_pos, scene.base_quat, scene.foot_pos)
     assert maps(*args) is maps
@@ -198,12 +201,12 @@ def test_named_maps_share_one_storage(scenes):
     assert maps.foot.shape == (2, 4, 25)
     together = torch.cat([maps.body, maps.foot.flatten(1)], 1)
     assert torch.equal(maps.world_model, together)
-    assert maps.world_model.shape[1] == Spaces(quadruped()).heights.dim
+    assert maps.world_model.shape[1] == Spaces(quadruped()).predicted_heights.dim
 
 
 def test_bad_input_names_the_fix(scenes):
     scene = scenes.random(2)
-    maps = HeightMaps(HeightCfg(), 2, 16, scenes.device)
+    maps = HeightMaps(HeightCfg(), 4, 2, 16, scenes.device)
     with pytest.raises(UserError, match=re.escape("foot_pos has shape (2, 3, 3); give (2, 4, 3)")):
         maps(scene.boxes, scene.base_pos, scene.base_quat, scene.foot_pos[:, :3])
     with pytest.raises(UserError, match="must both be above 0"):

@@ -8,7 +8,7 @@ import warp as wp
 
 from swap.robots.mjcf import build_spec
 from swap.sim import BODY_PARTS, Ranges, draw
-from swap.sim.gpu import PER_WORLD
+from swap.sim.gpu_models import PER_WORLD
 
 N = 4
 
@@ -42,9 +42,9 @@ def test_only_body_parts_of_the_masked_worlds_change(engine_name, w):
     engine = walking(engine_name, w)
     given = draw(Ranges(), engine.robot, N, luck(5))
     mask = w.only(engine, 1, 2)
-    before = {name: x.clone() for name, x in engine.tensors().items()}
+    before = {name: x.clone() for name, x in engine.state_dict().items()}
     engine.renew_bodies(mask, given)
-    for name, x in engine.tensors().items():
+    for name, x in engine.state_dict().items():
         part = name.removeprefix("drawn/")
         if name.startswith("drawn/") and part in BODY_PARTS:
             assert torch.equal(x[mask], getattr(given, part)[mask]), name

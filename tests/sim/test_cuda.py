@@ -7,7 +7,7 @@ import torch
 import warp as wp
 
 from swap.sim import Draw, FaultReport, Ranges, Start, draw, draw_push
-from swap.sim.gpu import PER_WORLD
+from swap.sim.gpu_models import PER_WORLD
 
 pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA GPU")
 
@@ -78,8 +78,8 @@ def test_recorded_bodies_are_the_bodies(w):
         w.make("gpu", bank=[w.ROUGH], n=n, device="cuda", capture=capture)
         for capture in (True, False)
     )
-    assert recorded._deriver.recorded
-    assert not called._deriver.recorded
+    assert recorded._models.recorded
+    assert not called._models.recorded
     for seed in range(3):
         generator = torch.Generator("cuda").manual_seed(seed)
         given = draw(Ranges(), recorded.robot, n, generator)

@@ -7,8 +7,19 @@ import torch
 
 from swap.errors import UserError
 from swap.robots import load
+from swap.robots.mjcf import force_groups
 from swap.sim import FaultReport, make_engine
+from swap.sim.engine import FEET, SHANKS, THIGHS, TRUNK
 from swap.sim.gpu import GpuEngine
+
+
+@pytest.mark.parametrize("robot", ["apollo", "go2"])
+def test_forces_are_in_the_order_in_which_the_model_reports_them(robot):
+    groups, legs = force_groups(load(robot)), load(robot).legs
+    for part, where in (("foot", FEET), ("thigh", THIGHS), ("shank", SHANKS)):
+        assert groups[where] == tuple(f"{leg.name}_{part}" for leg in legs)
+    assert groups[TRUNK] == "trunk"
+    assert len(groups) == TRUNK + 1
 
 
 @pytest.mark.parametrize("robot", ["apollo", "go2"])

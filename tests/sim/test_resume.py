@@ -29,7 +29,7 @@ def advance(engine, steps: int, generator, name: str) -> None:
 
 def same(a, b) -> None:
     for one, two in (
-        (a.tensors(), b.tensors()),
+        (a.state_dict(), b.state_dict()),
         (vars(a.state), vars(b.state)),
         (vars(a.boxes), vars(b.boxes)),
         (vars(a.drawn), vars(b.drawn)),
@@ -48,12 +48,12 @@ def test_what_was_put_away_goes_on_alike(engine_name, w):
     straight.reset(everyone)
     advance(straight, 15, luck, engine_name)
     straight.step(torch.full((N, 12), torch.nan).where(w.only(straight, 2)[:, None], 0.0))
-    saved = {name: x.clone() for name, x in straight.tensors().items()}
+    saved = {name: x.clone() for name, x in straight.state_dict().items()}
     again = torch.Generator()
     again.set_state(luck.get_state())
 
     advance(other, 3, torch.Generator().manual_seed(9), engine_name)  # all of it is overwritten
-    other.restore(saved)
+    other.load_state_dict(saved)
     same(straight, other)
     assert other.state.failed.tolist() == [False, False, True, False, False, False]
     advance(straight, 25, luck, engine_name)
@@ -64,4 +64,4 @@ def test_what_was_put_away_goes_on_alike(engine_name, w):
 
 def test_another_number_of_worlds_is_refused(engine_name, w):
     with pytest.raises(UserError, match=r"'qpos' was saved as \[3, 19\], now it is \[2, 19\]"):
-        w.make(engine_name, n=2).restore(w.make(engine_name, n=3).tensors())
+        w.make(engine_name, n=2).load_state_dict(w.make(engine_name, n=3).state_dict())

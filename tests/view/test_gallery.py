@@ -1,3 +1,6 @@
+"""The gallery shows every course with a robot at its start, all of it, and its mirror image."""
+
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import numpy as np
@@ -7,27 +10,59 @@ from PIL import Image
 from swap.cli.main import dispatch
 from swap.courses import FAMILIES, make
 from swap.errors import UserError
-from swap.view.course_picture import frame, picture
+from swap.robots import load
+from swap.view import Renderer
+from swap.view.framing import frame
+from swap.view.gallery import FROM_AFAR, scenes_of
+
+GREY = (0.5, 0.5, 0.5)
+LOOK = replace(FROM_AFAR, width=128, height=72, left=GREY, right=GREY)
+
+
+def drawn(robot, course, look=LOOK):
+    """The scene, its view, the picture, and what each pixel shows."""
+    (scene,) = scenes_of(robot, [course])
+    view, render = frame([scene], [course.goal_x], 16 / 9), Renderer(robot, look, "cpu")
+    return scene, view, render(scene, view).astype(int), render.shape
 
 
 @pytest.mark.parametrize("name", FAMILIES)
 def test_the_mirrored_scene_gives_the_flipped_picture(name):
-    it = make(name, 1.0, np.random.default_rng(0))
-    camera = frame([it], 16 / 9).raised(it.start_z)
-    plain = picture(it, camera, 128, 72).astype(int)
-    mirrored = picture(it.mirror(), camera.mirror(), 128, 72, sun_side=-1).astype(int)
-    assert np.abs(plain - mirrored[:, ::-1]).max() <= 2
-    assert np.abs(plain - picture(it, camera.mirror(), 128, 72, sun_side=-1)).max() > 50
+    robot, it = load("apollo"), make(name, 1.0, np.random.default_rng(0))
+    _, view, plain, _ = drawn(robot, it)
+    (image,) = scenes_of(robot, [it.mirror()])
+    x, y, z = LOOK.sun
+    mirrored = Renderer(robot, replace(LOOK, sun=(x, -y, z)), "cpu")(image, view.mirror())
+    off = np.abs(plain - mirrored[:, ::-1]).max(-1)
+    assert (off > 3).mean() < 0.003
+    assert (np.abs(plain - mirrored).max(-1) > 3).mean() > 0.02  # the comparison can fail
 
 
-def test_the_picture_shows_the_course_and_the_stand_in():
-    it = make("box", 1.0, np.random.default_rng(0))
-    image = picture(it, frame([it], 16 / 9), 320, 180).astype(int)
-    red, green, blue = image[..., 0], image[..., 1], image[..., 2]
-    assert ((red > 150) & (red - blue > 60)).sum() > 50  # the stand-in is orange
-    assert ((blue - red > 60) & (green < 140)).mean() > 0.03  # a high top is blue
-    border = np.concatenate([image[:, 0], image[:, -1]])
-    assert (border.min(1) > 190).all()  # all of it fits: only sky at the sides
+@pytest.mark.parametrize("name", ["box", "lateral_slope"])
+def test_the_picture_shows_the_course_and_the_robot_at_its_start(name):
+    robot, it = load("apollo"), make(name, 1.0, np.random.default_rng(0))
+    scene, view, _, shape = drawn(robot, it)
+    assert set(range(it.n)) <= set(np.unique(shape))
+    v, u = np.nonzero(shape >= it.n)
+    ahead, left, up = (scene.base_pos - view.eye) @ view.axes()
+    pixel = 2 * np.tan(np.radians(view.fov_deg / 2)) / LOOK.width
+    assert len(v) > 20
+    assert LOOK.width / 2 - left / ahead / pixel == pytest.approx(u.mean(), abs=3)
+    assert LOOK.height / 2 - up / ahead / pixel == pytest.approx(v.mean(), abs=3)
+    assert scene.base_pos[2] == pytest.approx(robot.stance, abs=1e-6)  # whatever `start_z` is
+    # All of it fits: only sky at the sides.
+    assert (shape[:, [0, -1]] == -1).all()
+
+
+def test_high_tops_are_blue_where_there_is_no_haze():
+    robot, it = load("apollo"), make("box", 1.0, np.random.default_rng(0))
+
+    def blue(look):
+        _, _, image, _ = drawn(robot, it, look)
+        return ((image[..., 2] - image[..., 0] > 60) & (image[..., 1] < 140)).mean()
+
+    assert blue(LOOK) > 0.03
+    assert blue(replace(LOOK, haze_m=10.0)) == 0
 
 
 class Links(HTMLParser):

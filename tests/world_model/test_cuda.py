@@ -73,7 +73,7 @@ def test_a_recorded_tick_beside_eager_resets():
     graph = torch.cuda.CUDAGraph()
     with torch.cuda.graph(graph):
         recorded.tick(depth, prop, noise)
-    recorded.restore({k: x.clone() for k, x in called.tensors().items()}, called.numbers())
+    recorded.load_state_dict({k: x.clone() for k, x in called.state_dict().items()})
     for _ in range(12):
         depth.copy_(torch.rand(n, 64, 64, generator=g) - 0.5)
         prop.copy_(torch.randn(n, 33, generator=g))

@@ -1,6 +1,6 @@
-"""The environment in the words of other libraries.
+"""The environment in the words of other libraries: Gymnasium and rsl_rl.
 
-None of them comes with SWAP. Each has a file here, which is imported when it is asked for.
+Neither comes with SWAP. Each has a file here, which is imported when it is asked for.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -11,6 +11,7 @@ from torch import Tensor
 from swap.errors import UserError, unknown
 
 GYMNASIUM = "gymnasium>=1.1,<2"
+RSL_RL = "rsl-rl-lib>=5,<6"
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""A ParkourEnv in, Gymnasium's environments out: N worlds as a VectorEnv, or one as an Env.
+"""Makes Gymnasium environments from a ParkourEnv: N worlds as a VectorEnv, or one world as an Env.
 
 Gymnasium calls what our worlds do `NEXT_STEP` autoreset: the observation that comes with an end is
 the true last one; the step after it ignores the action, gives the first observation of the next
@@ -75,7 +75,7 @@ class GymnasiumVectorEnv(VectorEnv[Arrays, Array, Array]):
         return self._arrays(self.env.reset()) if first is None else first, {}
 
     def step(self, actions: Array) -> tuple[Arrays, Array, Array, Array, dict[str, Any]]:
-        """One control step, 0.02 s; `actions` as in `action_space`."""
+        """One control step; `actions` as in `action_space`."""
         if np.shape(actions) != self.action_space.shape:
             raise UserError(
                 f"actions of shape {np.shape(actions)}; this environment takes "

@@ -13,7 +13,7 @@ class Args:
     """Time the parts of an iteration of one or more presets: physics, sensors, world model, PPO."""
 
     preset: tuple[str, ...] = ("swap",)
-    """What to train; several are timed one after the other."""
+    """What to train, yours as file.py:NAME; several are timed one after the other."""
     worlds: int | None = None
     """Robots side by side; by default as many as the preset has."""
     iterations: int = 100
@@ -34,7 +34,10 @@ def run(args: Args) -> int:
     device = chosen(args.device)
     from swap.device.memory import check_memory
     from swap.evaluate.train_bench import bench
+    from swap.presets.user_code import preset_from_user
 
+    for preset in args.preset:
+        preset_from_user(preset)
     if args.worlds is not None:
         check_memory(args.worlds, device)
 

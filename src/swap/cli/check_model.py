@@ -1,15 +1,20 @@
 """`swap check model`: mirror what a robot observes; its networks and its life must mirror too."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import tyro
 
 from swap.cli.show import Report, Row, save, show, writable
+from swap.cli.user_code_options import UserCode, UserCodeOptions
 from swap.device.choice import chosen
 from swap.errors import UserError
 from swap.validate import check_numbers
 
+SENSED = (
+    "What mirrored worlds observed under mirrored actions. error: the largest distance from the "
+    "mirror image that the observation's rep makes.",
+)
 FED = (
     "The networks were fed what robots observed, and its mirror image. largest: of their outputs; "
     "error: the largest difference between the outputs and the mirrored ones. 0 is equal to the "
@@ -33,15 +38,16 @@ class Args:
     """Folder of a swap train run, a file that swap keep made, or a model by name; without it, first
     weights."""
     preset: str = "swap"
-    """The preset whose first weights are checked where no run is named."""
+    """The preset whose first weights are checked where no run is named; or yours, file.py:NAME."""
     family: tuple[str, ...] = ()
-    """Course families; all by default."""
+    """Course families, yours as file.py:NAME; all that are known by default."""
     steps: int = 100
     """Control steps."""
     device: str = "cpu"
     """cpu, cuda, or auto: where the networks are. The worlds are on the CPU."""
     json: Path | None = None
     """Also write the figures to this file."""
+    code: UserCode = field(default_factory=UserCodeOptions)
 
     def __post_init__(self) -> None:
         check_numbers(self, "--", at_least_1=("steps",))
@@ -52,29 +58,36 @@ def run(args: Args) -> int:
     device = chosen(args.device)
     if args.steps < 2:
         raise UserError(f"--steps {args.steps} shows no motion; use 2 or more")
-    from swap.courses.families import get_family
+    from swap.courses import FAMILIES
     from swap.evaluate.model_audit import LIMIT_M, ModelAudit
+    from swap.presets.user_code import preset_from_user
     from swap.runs.trained_robot import load_trained, untrained
 
-    families = [get_family(name).name for name in args.family]
-    robot = load_trained(args.run) if args.run else untrained(args.preset)
+    families = [FAMILIES.from_user(word).name for word in args.family]
+    if args.run is None:
+        preset_from_user(args.preset)
+    robot = load_trained(args.run, **args.code.given()) if args.run else untrained(args.preset)
     audit = ModelAudit(robot, device, families)
+    sensed: list[Row] = list(audit.sensed())
     audit.drive(args.steps)
     fed: list[Row] = list(audit.parts())
     lived: list[Row] = list(audit.lived())
     who = f"{robot.name}, iteration {robot.iteration}, {args.steps} control steps, {device}"
+    if sensed:
+        show(Report(f"Observations beside the usual ones ({who})", sensed, SENSED))
     show(Report(f"Networks under the mirror ({who})", fed, FED))
     show(Report(f"Mirrored lives ({who}, limit {LIMIT_M:g} m)", lived, LIVED))
-    verdict, failed = judged(fed, lived)
+    verdict, failed = judged(sensed, fed, lived)
     notes = [*FED, *LIVED, *missing(fed, robot.cfg.learning.amp is not None), verdict]
     print("\n".join(notes[len(FED) + len(LIVED) :]))
-    save(Report(f"Mirror of {who}", [*fed, *lived], notes), args.json)
+    save(Report(f"Mirror of {who}", [*sensed, *fed, *lived], notes), args.json)
     return 1 if failed else 0
 
 
-def judged(fed: list[Row], lived: list[Row]) -> tuple[str, bool]:
+def judged(sensed: list[Row], fed: list[Row], lived: list[Row]) -> tuple[str, bool]:
     """The verdict in words, and whether a claim was broken."""
-    named = [(row["part"], row["pass"]) for row in fed]
+    named = [(f"the rep of {row['observation']}", row["pass"]) for row in sensed]
+    named += [(row["part"], row["pass"]) for row in fed]
     named += [(f"life on {row['family']}", row["pass"]) for row in lived]
     broken = [name for name, passed in named if passed is False]
     unclaimed = [row["part"] for row in fed if not row["equivariant"]]

@@ -31,7 +31,7 @@ class Args:
     device: str = "auto"
     """cpu, cuda, or auto: where the gpu engine and the sensors run."""
     family: tuple[str, ...] = ()
-    """Course families; all by default."""
+    """Course families, yours as file.py:NAME; all that are known by default."""
     robot: str = "apollo"
     """Which robot; see swap robots."""
     json: Path | None = None
@@ -42,13 +42,12 @@ def run(args: Args) -> int:
     writable(args.json)
     device = chosen(args.device)
     from swap.courses import FAMILIES
-    from swap.courses.families import get_family
     from swap.device.warp_start import warp_runs_on
     from swap.evaluate import engine_comparison as parity_audit
     from swap.evaluate import mirror_audit
     from swap.robots import from_user
 
-    families = [get_family(name).name for name in args.family] or list(FAMILIES)
+    families = [FAMILIES.from_user(word).name for word in args.family] or list(FAMILIES)
     robot = from_user(args.robot)
     if not warp_runs_on(device):
         raise UserError(f"Warp cannot compile for '{device}' here; use --device cuda")

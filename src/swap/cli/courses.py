@@ -22,7 +22,7 @@ class Args:
     out: Path | None = None
     """Write pictures and index.html into this folder."""
     family: Annotated[tuple[str, ...], tyro.conf.UseAppendAction] = ()
-    """Only this family; repeat for more."""
+    """Only this family, yours as file.py:NAME; repeat for more."""
     seed: int = 0
     """Of the random variation: run-ups, landings, rocks."""
     size: str = "480x270"
@@ -36,7 +36,8 @@ class Args:
 
 def run(args: Args) -> int:
     writable(args.json)
-    names = list(dict.fromkeys(args.family or FAMILIES))
+    given = [FAMILIES.from_user(word).name for word in args.family]
+    names = list(dict.fromkeys(given or FAMILIES))
     width, height = pixels(args.size)
     if args.seed < 0:
         raise UserError(f"seed {args.seed} is negative; use 0 or more")

@@ -1,6 +1,6 @@
 """`swap curves`: runs side by side, how they learned or what they can do, as table and figure."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -8,6 +8,7 @@ import tyro
 
 from swap.cli.show import Report, show, writable
 from swap.errors import UserError
+from swap.registry import is_code
 from swap.validate import check_numbers
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ class Args:
     minutes: tuple[float, ...] = ()
     """When to read the frontier; by default 3, 6, 9, ..."""
     families: tuple[str, ...] = ()
-    """Only these, or all; by default the figure of runs has box and gap."""
+    """Only these, or all, yours as file.py:NAME; by default the figure of runs has box and gap."""
     names: tuple[str, ...] = ()
     """What to call them, one name each; by default from their paths."""
     out: Path = Path("curves.png")
@@ -45,6 +46,11 @@ def run(args: Args) -> int:
     from swap.evaluate.figures import drawable, write
 
     drawable(args.out)
+    if any(map(is_code, args.families)):
+        from swap.courses import FAMILIES
+
+        known = (FAMILIES.from_user(x).name if is_code(x) else x for x in args.families)
+        args = replace(args, families=tuple(known))
     write(learned(args) if args.runs else able(args), args.out)
     print(f"figure: {args.out}")
     return 0

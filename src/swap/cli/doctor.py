@@ -3,6 +3,7 @@
 import importlib.metadata
 import os
 import platform
+import re
 import shutil
 import sys
 from dataclasses import dataclass
@@ -11,10 +12,8 @@ from pathlib import Path
 from swap.caches import CACHES, Cache, spare_folder, usable
 from swap.cli.show import Report, show, writable
 
-NEEDED = (
-    *("imageio-ffmpeg", "matplotlib", "mujoco", "mujoco-warp", "numpy", "pillow", "rich"),
-    *("safetensors", "tensorboard", "torch", "tyro", "warp-lang"),
-)
+OURS = "swap-parkour"
+"""The package that says what is needed."""
 
 
 @dataclass(frozen=True)
@@ -27,7 +26,7 @@ class Args:
 
 def run(args: Args) -> int:
     writable(args.json)
-    rows = [python(), *map(package, NEEDED), threads(), gpu(), *kernels(), compiler(), ffmpeg()]
+    rows = [python(), *packages(), threads(), gpu(), *kernels(), compiler(), ffmpeg()]
     rows += map(folder, CACHES)
     missing = [row for row in rows if row["state"] == "missing"]
     verdict = f"{len(missing)} to mend, see above" if missing else "all that is needed is here"
@@ -47,6 +46,16 @@ def python() -> dict[str, str]:
         platform.python_version(),
         "" if fine else "make PYTHON=python3.12 setup",
     )
+
+
+def packages() -> list[dict[str, str]]:
+    """All that our own package requires, but for its extras."""
+    try:
+        required = importlib.metadata.requires(OURS) or []
+    except importlib.metadata.PackageNotFoundError:
+        return [row(OURS, "missing", "not installed", "pip install -c constraints.txt -e .")]
+    names = [re.split(r"[^\w.-]", line)[0] for line in required if "extra ==" not in line]
+    return [package(name) for name in names]
 
 
 def package(name: str) -> dict[str, str]:

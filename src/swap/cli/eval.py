@@ -1,16 +1,20 @@
 """`swap eval`: how often a trained robot succeeds, by obstacle and size."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import tyro
 
 from swap.cli.show import Report, save, show, writable
+from swap.cli.user_code_options import UserCode, UserCodeOptions
 from swap.device.choice import chosen
-from swap.errors import UserError, unknown
+from swap.errors import UserError, printable
 from swap.validate import check_numbers
+
+if TYPE_CHECKING:
+    from swap.runs.trained_robot import TrainedRobot
 
 QUARTERS = ("lowest quarter", "second", "third", "highest")
 
@@ -22,7 +26,7 @@ class Args:
     run: tyro.conf.Positional[Path]
     """Folder of a swap train run, a file that swap keep made, or a model by name: swap."""
     family: tuple[str, ...] = ()
-    """Families to measure; by default those it was trained on."""
+    """Families to measure, yours as file.py:NAME; by default those it was trained on."""
     points: int = 8
     """Sizes a family, evenly over the range of the robot's training."""
     sizes: tuple[float, ...] = ()
@@ -34,6 +38,9 @@ class Args:
     side: Literal["left", "right", "both"] = "both"
     """Where courses are high that have a high side: left, as they are built; right, the same
     mirrored; both, every second trial mirrored."""
+    tilt_deg: tuple[float, float] | None = None
+    """Tilt tilted courses by a random angle of this range, 5 to 20 degrees at most; by default as
+    in the robot's training."""
     seed: int = 1
     """Of courses, starts and noise."""
     blind: bool = False
@@ -47,6 +54,7 @@ class Args:
     """Also write the figures to this file."""
     plot: Path | None = None
     """Also draw them, .png or .svg; of a run folder by default beside --json, or in the folder."""
+    code: UserCode = field(default_factory=UserCodeOptions)
 
     def __post_init__(self) -> None:
         check_numbers(
@@ -57,6 +65,10 @@ class Args:
             positive=("speed",),
             filled=("speed",),
         )
+        if self.tilt_deg is not None:
+            from swap.env.cfg import check_tilt
+
+            check_tilt("--tilt-deg", self.tilt_deg)
 
 
 def run(args: Args) -> int:
@@ -72,11 +84,8 @@ def run(args: Args) -> int:
     from swap.runs.trained_robot import load_trained
 
     drawable(plot)
-    robot = load_trained(args.run)
-    families = args.family or tuple(name for name, _ in robot.cfg.env.families)
-    for name in families:
-        if name not in FAMILIES:
-            raise unknown("course family", name, FAMILIES)
+    robot = load_trained(args.run, **args.code.given())
+    families = tuple(FAMILIES.from_user(word).name for word in args.family) or trained_on(robot)
     if args.sizes and len(families) != 1:
         raise UserError("--sizes are of one family; name it with --family, e.g. --family box")
     wanted = points(families, args.points, robot.cfg.env.max_difficulty)
@@ -93,6 +102,7 @@ def run(args: Args) -> int:
                 device=device,
                 seed=args.seed,
                 side=args.side,
+                tilt_deg=args.tilt_deg,
                 blind=args.blind,
                 why=args.why,
                 told=told,
@@ -107,7 +117,13 @@ def run(args: Args) -> int:
     if args.blind:
         title += ", blind"
         notes.append("blind: the camera was blanked, the farthest in every pixel.")
-    facts = {"speeds_mps": speeds, "side": args.side, "seed": args.seed, "blind": args.blind}
+    facts = {
+        "speeds_mps": speeds,
+        "side": args.side,
+        "tilt_deg": args.tilt_deg or robot.cfg.env.tilt_deg,
+        "seed": args.seed,
+        "blind": args.blind,
+    }
     hidden = {"difficulty", "reasons", "stalled", "causes"} | (
         {"speed"} if len(speeds) == 1 else set()
     )
@@ -122,6 +138,19 @@ def run(args: Args) -> int:
         write(success_figure(arms, list(dict.fromkeys(families)), title), plot)
         print(f"figure: {plot}")
     return 0
+
+
+def trained_on(robot: "TrainedRobot") -> tuple[str, ...]:
+    """The families of its training that are here; of the others a line tells."""
+    from swap.courses import FAMILIES
+
+    names = [name for name, _ in robot.cfg.env.families]
+    missing = [name for name in names if name not in FAMILIES]
+    if len(missing) == len(names):
+        raise UserError(f"it was trained on {', '.join(missing)}, which a file names; use --family")
+    for name in map(printable, missing):
+        print(f"left out: {name} of its training, which is code; --family {name} runs it")
+    return tuple(name for name in names if name not in missing)
 
 
 def reasons_table(row: dict[str, Any]) -> Report:

@@ -1,11 +1,12 @@
 """`swap gait`: how a trained robot walks on flat ground, beside the reference gaits."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import tyro
 
 from swap.cli.show import Report, show, writable
+from swap.cli.user_code_options import UserCode, UserCodeOptions
 from swap.device.choice import chosen
 from swap.validate import check_numbers
 
@@ -30,6 +31,7 @@ class Args:
     """cpu, cuda, or auto."""
     json: Path | None = None
     """Also write the figures to this file."""
+    code: UserCode = field(default_factory=UserCodeOptions)
 
     def __post_init__(self) -> None:
         check_numbers(
@@ -44,7 +46,7 @@ def run(args: Args) -> int:
     from swap.evaluate.gait import measure, references
     from swap.runs.trained_robot import load_trained
 
-    robot = load_trained(args.run)
+    robot = load_trained(args.run, **args.code.given())
     check_memory(args.robots, device, world_model=robot.has_world_model, option="--robots")
     several = measure(
         robot,

@@ -18,6 +18,7 @@ from typing import Any, TypeVar
 import swap
 from swap import signals
 from swap.errors import UserError, unknown
+from swap.registry import forget
 from swap.streams import lost_output, prepare_streams
 
 T = TypeVar("T")
@@ -33,6 +34,7 @@ COMMANDS = {
     "eval": "how often a trained robot succeeds, by obstacle and size",
     "record": "the largest box and gap a trained robot masters, beside published ones",
     "gait": "how a trained robot walks, by speed, beside the reference gaits",
+    "reconstruct": "how far a world model's decoded depth is from what was there, on both sides",
     "curves": "runs side by side: how they learned, or what swap eval measured, and a figure",
     "play": "film a trained robot on a course, and what it imagines",
     "keep": "a trained robot as one file with a card: to act, and to start new runs from",
@@ -115,6 +117,7 @@ def dispatch(argv: list[str]) -> int:
 
 def prepare(argv: list[str]) -> Callable[[], int]:
     """What is to be done: everything is imported and read, and nothing is begun."""
+    forget()
     if not argv or argv[0] in ("-h", "--help"):
         return lambda: shown(overview())
     if argv[0] == "--version":

@@ -4,7 +4,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from swap.cli.show import Report, show, writable
-from swap.symmetry import Body, Field, Spaces
+from swap.env.spaces import Spaces
+from swap.symmetry import Body, Field
 
 
 @dataclass(frozen=True)
@@ -39,7 +40,7 @@ def run(args: Args) -> int:
         for name, layout in {
             "encoder: depth": spaces.depth,
             "proprioception": spaces.proprioception,
-            "| decoder: + heights": spaces.heights,
+            "| decoder: + heights": spaces.predicted_heights,
             "| actor: history": spaces.actor_history,
             "command": spaces.command,
             "| critic: privileged": spaces.privileged,

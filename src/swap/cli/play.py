@@ -1,11 +1,12 @@
 """`swap play`: a film of a trained robot on courses of your choice."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import tyro
 
 from swap.cli.show import writable
+from swap.cli.user_code_options import UserCode, UserCodeOptions
 from swap.device.choice import chosen
 from swap.errors import UserError
 from swap.validate import check_numbers
@@ -18,7 +19,7 @@ class Args:
     run: tyro.conf.Positional[Path]
     """Folder of a swap train run, a file that swap keep made, or a model by name: swap."""
     family: tuple[str, ...] = ("box",)
-    """The obstacles, filmed one after the other; swap courses lists them."""
+    """The obstacles, filmed one after the other; swap courses lists them. Yours: file.py:NAME."""
     size: tuple[float, ...] = ()
     """Their sizes, each in its own unit (m, degrees); by default a quarter up the range."""
     mirror: bool = False
@@ -39,6 +40,7 @@ class Args:
     """Of course, start and noise."""
     device: str = "cpu"
     """cpu, cuda, or auto."""
+    code: UserCode = field(default_factory=UserCodeOptions)
 
     def __post_init__(self) -> None:
         check_numbers(
@@ -57,7 +59,7 @@ def run(args: Args) -> int:
     device = chosen(args.device)
     import numpy as np
 
-    from swap.courses import difficulty_of, make
+    from swap.courses import FAMILIES, difficulty_of, make
     from swap.runs.trained_robot import load_trained
     from swap.view.play import play, titled
     from swap.view.render import PictureCfg
@@ -67,19 +69,20 @@ def run(args: Args) -> int:
             f"--family names {len(args.family)} obstacles, --size {len(args.size)} sizes; "
             f"give as many of both"
         )
+    families = [FAMILIES.from_user(word).name for word in args.family]
     difficulties = (
-        [difficulty_of(name, size) for name, size in zip(args.family, args.size, strict=True)]
+        [difficulty_of(name, size) for name, size in zip(families, args.size, strict=True)]
         if args.size
-        else [0.25] * len(args.family)
+        else [0.25] * len(families)
     )
     courses = [
         make(name, difficulty, np.random.default_rng(args.seed))
-        for name, difficulty in zip(args.family, difficulties, strict=True)
+        for name, difficulty in zip(families, difficulties, strict=True)
     ]
     if args.mirror:
         courses = [course.mirror() for course in courses]
     ends = play(
-        load_trained(args.run),
+        load_trained(args.run, **args.code.given()),
         courses,
         args.out,
         speed_mps=args.speed,

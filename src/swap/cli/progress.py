@@ -1,4 +1,4 @@
-"""Progress in; on stderr a live line, or in a pipe a plain one now and then, out."""
+"""Shows progress on stderr: a live line on a terminal, a plain line now and then in a pipe."""
 
 import time
 

@@ -1,13 +1,14 @@
 """`swap record`: the largest box and gap a trained robot masters, beside published ones."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import tyro
 
 from swap.cli.show import Report, save, show, writable
+from swap.cli.user_code_options import UserCode, UserCodeOptions
 from swap.device.choice import chosen
 from swap.validate import check_numbers
 
@@ -33,6 +34,7 @@ class Args:
     """cpu, cuda, or auto."""
     json: Path | None = None
     """Also write the figures and every probe to this file."""
+    code: UserCode = field(default_factory=UserCodeOptions)
 
     def __post_init__(self) -> None:
         check_numbers(self, "--", at_least_1=("trials",), positive=("speed",))
@@ -45,7 +47,7 @@ def run(args: Args) -> int:
     from swap.evaluate.record import PUBLISHED, record_table, search_all
     from swap.runs.trained_robot import load_trained
 
-    robot = load_trained(args.run)
+    robot = load_trained(args.run, **args.code.given())
     with ProgressLine() as told:
         searches, probes = search_all(
             robot,

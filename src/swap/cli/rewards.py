@@ -10,28 +10,31 @@ from swap.cli.show import Report, show, writable
 class Args:
     """Print every term of the reward with its equation, origin and weights."""
 
+    term: tuple[str, ...] = ()
+    """Also these of yours, file.py:NAME or package.module:NAME, which are run."""
     json: Path | None = None
     """Also write the table to this file."""
 
 
 def run(args: Args) -> int:
     from swap.env import REWARDS
+    from swap.env.reward_presets import WEIGHTS
+    from swap.sim import CONTROL_DT
 
     writable(args.json)
+    for word in args.term:
+        REWARDS.from_user(word)
     rows = [
-        {
-            "term": row.name,
-            "equation": row.equation,
-            "origin": row.origin,
-            "paper": row.paper or None,
-            "teacher": row.teacher or None,
-        }
-        for row in REWARDS
+        {"term": term.name, "equation": term.equation, "origin": term.origin}
+        | {preset: weights.get(term.name) for preset, weights in WEIGHTS.items() if weights}
+        for term in REWARDS.values()
     ]
     notes = [
-        "A control step's reward is the weighted sum times 0.02 s, clipped at zero from below.",
-        "paper: the paper's Table. teacher: its height, vertical and orientation terms on flat "
-        "ground only, more for tracking, and pay for new ground.",
+        f"A control step's reward is the weighted sum times {CONTROL_DT:g} s, clipped at zero from "
+        "below; not so with --env.rewards.no-only-positive.",
+        "paper-table: the paper's Table III. paper: with WMP's terms against exploits. teacher: "
+        "height, vertical and orientation terms on flat ground only, more for tracking, and pay "
+        "for new ground. tiny: without terms for the gait.",
     ]
     show(Report("Rewards", rows, notes), args.json)
     return 0

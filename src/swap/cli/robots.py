@@ -12,7 +12,7 @@ class Args:
     """Print the known robots, or one of them (a name, or a path to a robot file)."""
 
     robot: str | None = None
-    """Only this robot: a name or a path to a .py file."""
+    """Only this robot: a name, a path to a .py file, or package.module:NAME."""
     json: Path | None = None
     """Also write the table to this file."""
 

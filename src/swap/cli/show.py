@@ -1,4 +1,4 @@
-"""A report on the screen and, with `--json FILE`, the same figures in a file."""
+"""Prints a report and, with `--json FILE`, writes the same figures to a file."""
 
 import json
 import platform

@@ -1,9 +1,9 @@
-"""`swap train`: a preset with its options, a robot to begin with, or a run to go on with, in; a
-trained run folder out."""
+"""`swap train`: trains a preset, starts from a saved robot, or resumes a run."""
 
 import contextlib
 import dataclasses
 import os
+import re
 import shlex
 import sys
 import time
@@ -26,7 +26,9 @@ from swap.distributed import (
 )
 from swap.errors import UserError
 from swap.files import try_file
-from swap.presets.table import TrainCfg, get_preset, listed
+from swap.presets.table import PRESETS, TrainCfg, get_preset
+from swap.presets.user_code import options_of, preset_from_user, run_code, typed_again
+from swap.registry import is_code
 from swap.runs import Checkpoint, RunResult, load, seed_everything, train
 from swap.runs.checkpoint import FOLDER, numbered
 from swap.runs.console import clock, short
@@ -47,7 +49,8 @@ class Args:
 
     cfg: Annotated[TrainCfg, tyro.conf.arg(name="")] = field(default_factory=TrainCfg)
     preset: str | None = None
-    """What to train; auto is what suits this machine, an unknown name lists what there is."""
+    """What to train, or a preset of yours, file.py:NAME or package.module:NAME, which runs; auto is
+    what suits this machine, an unknown name lists what there is."""
     out: Path | None = None
     """Folder of the run; by default a new one in out/train."""
     resume: Path | None = None
@@ -96,6 +99,8 @@ def parse(options: list[str]) -> Plan:
     origin = given(options, "--from")
     if resumed and origin:
         raise UserError("--from starts a new run, --resume goes on with one; give only one")
+    if name is not None and (is_code(name) or not resumed):
+        preset_from_user(name, say)
     checkpoint = load(find_run(Path(resumed)), say) if resumed else None
     model = read_model(Path(origin), say) if origin else None
     own_config = model is not None and name is None
@@ -112,17 +117,19 @@ def parse(options: list[str]) -> Plan:
             default = without_goals(default)  # a goal that is given takes the place of the preset's
     check_camera(options, name, default)
     about = f"{Args.__doc__} On several GPUs: torchrun --nproc-per-node 4 -m swap train ..."
-    about += f" Presets: {', '.join(listed()) or 'none yet'}."
+    about += f" Presets: {', '.join(PRESETS)}."
     start = Args(cfg=default)
     args = parse_options(Args, "swap train", options, default=start, description=about)
     if name is None:
-        raise UserError(f"swap train needs --preset NAME; known: {', '.join(listed()) or 'none'}")
+        raise UserError(f"swap train needs --preset NAME; known: {', '.join(PRESETS)}")
     device = local_device(chosen(args.device))
+    run_code(options_of(args.cfg), lambda flag: given(options, flag) is not None, say)
     cfg = with_robot(args.cfg, robot, say)
     if checkpoint or model:
         tell_robot(default, cfg, robot, say)
     if checkpoint is None:
-        folder = new_folder(args.out or HOME / f"{name}-{time.strftime('%Y%m%d-%H%M%S')}")
+        short_name = re.sub(r"\W+", "-", name.split(":")[-1])  # a model's may be a stranger's
+        folder = new_folder(args.out or HOME / f"{short_name}-{time.strftime('%Y%m%d-%H%M%S')}")
         if own_config:
             say(*changed(dataclasses.replace(default, run=cfg.run), cfg))
         return Plan(name, cfg, folder, device, started_s, None, model, origin)
@@ -204,6 +211,7 @@ def tell_end(plan: Plan, outcome: RunResult, processes: ProcessGroup) -> None:
         return
     start = "" if processes.alone else f"torchrun --nproc-per-node {processes.size} -m "
     again = start + f"swap train --resume {shlex.quote(str(plan.folder))}"
+    again += typed_again(plan.preset, plan.cfg)
     kept = outcome.saved.name if outcome.saved else "nothing"
     steps = f"{short(outcome.metrics.get('steps', 0))} steps, " if outcome.metrics else ""
     told = f"{outcome.iteration} iterations, {steps}{clock(outcome.elapsed_s)}; saved {kept}"

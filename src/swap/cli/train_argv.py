@@ -1,5 +1,5 @@
-"""The words after `swap train` in, the same without shorthands out: options are parsed once it is
-known which preset they are for."""
+"""Expands the shorthands in the words after `swap train`. The options themselves are parsed later,
+once it is known which preset they belong to."""
 
 from pathlib import Path
 
@@ -10,12 +10,14 @@ from swap.runs.resume import newest_run
 
 HOME = Path("out/train")
 """Where runs go that are given no folder, and where a bare --resume looks."""
+PAIRS = ("--env.families", "--env.rewards.terms")
+"""Options of names and numbers, which may be typed as name=number."""
 
 
 def spelled_out(options: list[str]) -> list[str]:
     """What was meant, in full; a line for an option that has another name today."""
     check_renamed(options)
-    return name_resumed(suited(options))
+    return name_resumed(suited(split_pairs(options)))
 
 
 def given(options: list[str], flag: str) -> str | None:
@@ -46,6 +48,22 @@ def check_camera(options: list[str], preset: str | None, cfg: TrainCfg) -> None:
                 f"{option}: preset '{preset}' has no camera, for nothing in it reads images; use "
                 "one with a world model, e.g. --preset swap"
             )
+
+
+def split_pairs(options: list[str]) -> list[str]:
+    """`--env.rewards.terms headway=1 my.py:calm=0.5`, with every pair as two words."""
+    out: list[str] = []
+    within = False
+    for word in options:
+        if word.startswith("--"):
+            flag, _, value = word.partition("=")
+            within = flag in PAIRS
+            if within and value:
+                out.append(flag)
+                word = value
+        name, equals, number = word.rpartition("=")
+        out += [name, number] if within and equals else [word]
+    return out
 
 
 def suited(options: list[str]) -> list[str]:

@@ -1,5 +1,6 @@
 """Terrain as boxes: one function per obstacle, difficulties from 0 up, and its mirror image."""
 
+from swap.courses.blocks import Obstacle, SizeRange
 from swap.courses.course import SLOTS, Boxes, Course, stack
 from swap.courses.families import FAMILIES, CourseFamily, difficulty_of, make, register, size_of
 from swap.courses.run_up import run_up
@@ -13,6 +14,8 @@ __all__ = [
     "Course",
     "CourseFamily",
     "Goals",
+    "Obstacle",
+    "SizeRange",
     "difficulty_of",
     "fallen",
     "goals",

@@ -1,4 +1,4 @@
-"""Numbers in, boxes out: the few shapes every obstacle is put together from."""
+"""The few shapes that every obstacle is built from."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,4 +1,5 @@
-"""A height in, level ground and a box to climb out; its top ends the course: no drop behind."""
+"""Builds level ground and a box to climb. The course ends on top of the box, so there is no
+drop."""
 
 import numpy as np
 

@@ -1,14 +1,19 @@
-"""A family's name and a difficulty in, a course out; and what families there are."""
+"""Builds a course from the name of a family and a difficulty, and lists the families.
+
+A family of your own is a `CourseFamily` in a file or a package of yours, named by an import string:
+see docs/extend.md.
+"""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from swap.courses import box, flat, gap, rocks, slope, stairs, stones, tilted
-from swap.courses.blocks import Obstacle, SizeRange
-from swap.courses.course import Course
-from swap.errors import UserError, unknown
+from swap.courses.blocks import Interval, Obstacle, SizeRange
+from swap.courses.course import SLOTS, Course
+from swap.errors import UserError
+from swap.registry import Registry, guarded, instance_of
 
 
 @dataclass(frozen=True)
@@ -16,16 +21,22 @@ class CourseFamily:
     """One kind of obstacle."""
 
     name: str
+    """Also a seed of its courses, and its name in metrics."""
     size: SizeRange
     """What difficulty 0 and 1 mean, in the obstacle's own unit."""
     about: str
     origin: str
     """Where it comes from: paper, WMP, ours."""
-    build: Callable[[float, np.random.Generator], Obstacle]
+    build: Callable[..., Obstacle]
+    """Of a difficulty and a generator; if it `tilts`, of an angle in degrees, too."""
     limit: float | None = None
     """The largest size that can be built, beyond the range; None: the range is all there is."""
+    tilts: bool = False
+    """How far it is tilted can be told apart from its size."""
 
     def __post_init__(self) -> None:
+        if not self.name.isidentifier():
+            raise UserError(f"course family '{self.name}'; use a name of letters, digits and _")
         if self.limit is not None and not self.size.low < self.size.high <= self.limit:
             raise UserError(
                 f"course family '{self.name}' has limit={self.limit:g} with sizes "
@@ -43,13 +54,33 @@ class CourseFamily:
         return 1.0 if self.limit is None else self.size.fraction(self.limit)
 
 
-FAMILIES: dict[str, CourseFamily] = {}
+def accept(found: object, name: str, where: str) -> CourseFamily:
+    """A family of somebody else's, tried at both ends of its range."""
+    family = instance_of(CourseFamily, "swap.courses.CourseFamily")(found, name, where)
+    family = replace(family, build=guarded(family.build, where))
+    for difficulty in (0.0, family.max_difficulty):
+        course = guarded(build_course, where)(family, difficulty, np.random.default_rng(0))
+        every = np.concatenate([course.pos, course.quat, course.half], 1)
+        if not np.isfinite(every).all() or not (course.half > 0).all() or course.n > SLOTS:
+            raise UserError(
+                f"{where}: at difficulty {difficulty:.4g} it has {course.n} boxes; give at most "
+                f"{SLOTS}, of finite numbers and sizes above 0"
+            )
+    return family
+
+
+FAMILIES = Registry(
+    "course family",
+    "swap.courses",
+    accept,
+    how="swap train --env.families {} 0.5 ..., swap eval ... --family {}",
+    label=lambda family: family.name,
+)
 
 
 def register(family: CourseFamily) -> None:
-    if family.name in FAMILIES:
-        raise UserError(f"course family '{family.name}' exists already; choose another name")
-    FAMILIES[family.name] = family
+    """From Python; a command takes an import string, or the name of an entry point."""
+    FAMILIES.add(family.name, family)
 
 
 for _family in (
@@ -78,6 +109,7 @@ for _family in (
         "a box whose top is high on the left, by 5-20 deg",
         "paper",
         tilted.tilted_box,
+        tilts=True,
     ),
     CourseFamily(
         "tilted_stairs",
@@ -85,6 +117,7 @@ for _family in (
         "stairs with treads high on the left, by 5-20 deg",
         "paper",
         tilted.tilted_stairs,
+        tilts=True,
     ),
     CourseFamily(
         "tilted_gap",
@@ -92,6 +125,7 @@ for _family in (
         "a gap between banks high on the left, by 5-20 deg",
         "paper",
         tilted.tilted_gap,
+        tilts=True,
     ),
     CourseFamily(
         "stepping_stones",
@@ -105,18 +139,32 @@ for _family in (
 
 
 def get_family(name: str) -> CourseFamily:
-    if name not in FAMILIES:
-        raise unknown("course family", name, FAMILIES)
     return FAMILIES[name]
 
 
-def make(family: str, difficulty: float, rng: np.random.Generator) -> Course:
-    """One course. The rng varies run-up, landing, rocks and the like, never the size."""
-    found = get_family(family)
-    size = size_of(family, difficulty)
-    sketch = found.build(difficulty, rng)
+def make(
+    family: str, difficulty: float, rng: np.random.Generator, tilt_deg: Interval | None = None
+) -> Course:
+    """One course. The rng varies run-up, landing, rocks and the like, never the size. A family that
+    tilts does so by a random angle of `tilt_deg`, or by one that goes with its size."""
+    return build_course(get_family(family), difficulty, rng, tilt_deg)
+
+
+def build_course(
+    family: CourseFamily,
+    difficulty: float,
+    rng: np.random.Generator,
+    tilt_deg: Interval | None = None,
+) -> Course:
+    size = _size(family, difficulty)
+    angle = (rng.uniform(*tilt_deg),) if family.tilts and tilt_deg is not None else ()
+    sketch = family.build(difficulty, rng, *angle)
+    if not isinstance(sketch, Obstacle):
+        raise UserError(
+            f"course family '{family.name}' builds a {type(sketch).__name__}; return an Obstacle"
+        )
     return Course(
-        family=family,
+        family=family.name,
         difficulty=float(difficulty),
         pos=np.stack([block.pos for block in sketch.blocks]),
         quat=np.stack([block.quat for block in sketch.blocks]),
@@ -133,12 +181,15 @@ def make(family: str, difficulty: float, rng: np.random.Generator) -> Course:
 
 def size_of(family: str, difficulty: float) -> float:
     """Difficulty -> the obstacle's size in its own unit; 0 to 1 is the family's range."""
-    found = get_family(family)
-    span = found.size
-    if not 0.0 <= difficulty <= found.max_difficulty:  # also refuses NaN
-        end = f"; {found.max_difficulty:.4g} is {found.limit:g} {span.unit}" if found.limit else ""
+    return _size(get_family(family), difficulty)
+
+
+def _size(family: CourseFamily, difficulty: float) -> float:
+    span, top = family.size, family.max_difficulty
+    if not 0.0 <= difficulty <= top:  # also refuses NaN
+        end = f"; {top:.4g} is {family.limit:g} {span.unit}" if family.limit else ""
         raise UserError(
-            f"difficulty {difficulty:g} of '{family}' is outside [0, {found.max_difficulty:.4g}]; "
+            f"difficulty {difficulty:g} of '{family.name}' is outside [0, {top:.4g}]; "
             f"0 is {span.low:g} {span.unit}, 1 is {span.high:g} {span.unit}{end}"
         )
     return span.at(difficulty)

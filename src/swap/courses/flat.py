@@ -1,4 +1,4 @@
-"""Nothing in, level ground out: wide enough to walk anywhere in an episode."""
+"""Builds level ground, wide enough to walk anywhere within an episode."""
 
 import numpy as np
 

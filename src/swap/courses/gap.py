@@ -1,4 +1,4 @@
-"""A width in, two banks out with a pit between them and on both sides."""
+"""Builds two banks with a pit between them and on both sides."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""Rays and boxes in, the first hits out: the slow and plain way, for pictures and for tests."""
+"""Finds the first box that each ray hits, in a slow and plain way, for pictures and tests."""
 
 from typing import NamedTuple
 

@@ -1,4 +1,4 @@
-"""A height in, a field of rocks of all sizes up to it out, tilted and turned at random."""
+"""Builds a field of rocks of random size, tilt and heading, up to a given height."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""A course in, the length of level ground before its obstacle out."""
+"""Measures how much level ground a course has before its obstacle."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""An angle in, a plane out that is high on the left and low on the right, to walk along."""
+"""Builds a plane to walk along that is high on the left and low on the right."""
 
 from math import radians, tan
 

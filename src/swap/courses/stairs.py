@@ -1,4 +1,4 @@
-"""A step height in, a flight up, a platform and a flight down out."""
+"""Builds a flight of stairs up, a platform, and a flight down."""
 
 import numpy as np
 

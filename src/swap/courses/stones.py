@@ -1,4 +1,4 @@
-"""A clear distance in, stones over a pit out: one row for the left feet, one for the right."""
+"""Builds stepping stones over a pit: one row for the left feet, one for the right."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""Where robots are, in; who has crossed its course, out. Nothing here knows a robot or a clock.
+"""Decides which robots have crossed their course. It knows no robot and no clock.
 
 Success is to be `reached` for HOLD_S without a break; `held` counts the time. Every test is the
 same, bit for bit, for the mirrored robot on the mirrored course.

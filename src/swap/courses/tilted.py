@@ -1,9 +1,10 @@
-"""A size in, the same obstacle out but tilted: left high, right low; its height holds midway.
+"""Builds tilted boxes, stairs and gaps: high on the left, low on the right, with the given height
+at the middle.
 
 The mirror image, right high, is `Course.mirror()`: it is for testing what was never trained on.
 """
 
-from math import cos, radians, tan
+from math import atan, cos, radians, tan
 
 import numpy as np
 
@@ -28,8 +29,11 @@ from swap.courses.twist import twist
 HEIGHT_M = SizeRange(0.15, 1.9, "m")
 """A lower one would sink into the ground within its lane, on the right."""
 TILT_DEG = SizeRange(5.0, 20.0, "deg")
-"""Rises with the size, from difficulty 0 to 1."""
+"""How far tops are tilted: unless an angle is given, it rises with the size, from difficulty 0
+to 1."""
 LANE_M = 1.25
+LIP_M = 0.03
+"""The wall of a tilted box is at least this high all across its lane: low boxes are tilted less."""
 WIDE_M = 2.0
 """Half width of a tilted box: its slanted right side covers the lane down to the ground."""
 TWIST_X_M = 1.5
@@ -37,18 +41,21 @@ SPREAD = 1.0
 RUN_UP_PAST_TWIST_M = (2.0, 2.5)
 
 
-def tilt(difficulty: float) -> float:
-    """Slope of the tops in y."""
-    return tan(radians(TILT_DEG.at(difficulty)))
+def slope(difficulty: float, tilt_deg: float | None) -> float:
+    """Of the tops, in y."""
+    return tan(radians(TILT_DEG.at(difficulty) if tilt_deg is None else tilt_deg))
 
 
-def tilted_box(difficulty: float, rng: np.random.Generator) -> Obstacle:
+def tilted_box(
+    difficulty: float, rng: np.random.Generator, tilt_deg: float | None = None
+) -> Obstacle:
     """Level ground, tilted top: the wall is higher on the left."""
-    height, slope_y = HEIGHT_M.at(difficulty), tilt(difficulty)
+    height = HEIGHT_M.at(difficulty)
+    slope_y = min(slope(difficulty, tilt_deg), (height - LIP_M) / LANE_M)
     face = rng.uniform(*RUN_UP_M)
     end = face + rng.uniform(*LANDING_M)
     high_side = height + WIDE_M * slope_y
-    thick = (high_side + THICK_M) * cos(radians(TILT_DEG.at(difficulty)))
+    thick = (high_side + THICK_M) * cos(atan(slope_y))
     return Obstacle(
         [
             ground((-BEHIND_M, face + OVERLAP_M), WIDE_M),
@@ -61,9 +68,11 @@ def tilted_box(difficulty: float, rng: np.random.Generator) -> Obstacle:
     )
 
 
-def tilted_gap(difficulty: float, rng: np.random.Generator) -> Obstacle:
+def tilted_gap(
+    difficulty: float, rng: np.random.Generator, tilt_deg: float | None = None
+) -> Obstacle:
     """Both banks tilted, the near one after a level start."""
-    slope_y = tilt(difficulty)
+    slope_y = slope(difficulty, tilt_deg)
     edge = TWIST_X_M + rng.uniform(*RUN_UP_PAST_TWIST_M)
     far_edge = edge + WIDTH_M.at(difficulty)
     end = far_edge + LANDING_M[1]
@@ -80,9 +89,11 @@ def tilted_gap(difficulty: float, rng: np.random.Generator) -> Obstacle:
     )
 
 
-def tilted_stairs(difficulty: float, rng: np.random.Generator) -> Obstacle:
+def tilted_stairs(
+    difficulty: float, rng: np.random.Generator, tilt_deg: float | None = None
+) -> Obstacle:
     """Every tread tilted, and the ground before and after them, so that all steps are equal."""
-    step, slope_y = STEP_M.at(difficulty), tilt(difficulty)
+    step, slope_y = STEP_M.at(difficulty), slope(difficulty, tilt_deg)
     side = LANE_M + OVERLAP_M
     layers = flight(TWIST_X_M + rng.uniform(*RUN_UP_PAST_TWIST_M), rng)
     foot = layers[0][1]

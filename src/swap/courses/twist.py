@@ -1,16 +1,16 @@
-r"""A place x and a tilt in, five plates out that lead from level ground into a tilted plane.
+"""Builds five plates that lead from level ground into a tilted plane.
 
 Boxes cannot be twisted, but four planes through one point of the midline can be folded so that
 their upper envelope has neither gap nor lip. Seen from above:
 
             left, high
-          \   ramp    /
-           \   up    /        The line "/" is x = spread * y: here the surface folds down, and
-            \       /         the plates have their rims on it. On the line "\" the surface folds
-     level   \     /  tilted  up: there the ramps simply run on below the others.
+          \\   ramp    /
+           \\   up    /        The line "/" is x = spread * y: here the surface folds down, and
+            \\       /         the plates have their rims on it. On the line "\" the surface folds
+     level   \\     /  tilted  up: there the ramps simply run on below the others.
     -----------------------> x
              /     \
-            /       \         At y from the midline the twist is 2 * spread * |y| long.
+            /       \\         At y from the midline the twist is 2 * spread * |y| long.
            /  ramp   \
           /   down    \
             right, low

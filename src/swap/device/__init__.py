@@ -1,1 +1,1 @@
-"""What computes: torch's threads and CUDA graphs, Warp started, launched, recorded; memory."""
+"""Threads, CUDA graphs, Warp, and memory: what the computing hardware needs."""

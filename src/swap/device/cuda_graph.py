@@ -1,4 +1,4 @@
-"""Work on tensors in, the same work out: on a GPU one recorded launch, elsewhere a plain call.
+"""Records work on a GPU as a CUDA graph and replays it in one launch; calls it plainly elsewhere.
 
 A recording replays the very kernels it saw, on the very addresses. So the work reads its arguments,
 which are tensors and are copied to where the recording looks for them, and tensors that outlive it;

@@ -1,4 +1,4 @@
-"""How many worlds, where, and what they are for, in; about how much memory they take, out.
+"""Estimates how much memory a number of worlds takes.
 
 It is told, and refused where the machine has less, before anything is built: a machine that runs
 out of memory later may say nothing at all, or stop some other program.

@@ -1,4 +1,4 @@
-"""Torch on one thread while MuJoCo has the others."""
+"""Keeps torch on one thread while MuJoCo uses the others."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

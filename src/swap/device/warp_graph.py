@@ -1,4 +1,4 @@
-"""Warp work in step with torch: one stream for both, and recordings played in one launch."""
+"""Runs Warp on torch's stream, and records Warp work to replay it in one launch."""
 
 import contextlib
 import gc

@@ -1,4 +1,4 @@
-"""Torch tensors in, Warp launches on torch's current stream out; nothing is copied.
+"""Launches Warp kernels on torch tensors, on torch's current stream, without copies.
 
 A CUDA graph keeps pointers, so views are made once an argument and remade only when the caller
 passes other storage.

@@ -1,4 +1,4 @@
-"""Warp, started without a word; whether it can run on a device; and a word when it compiles."""
+"""Starts Warp quietly, tests whether it runs on a device, and says when it compiles."""
 
 import contextlib
 import os

@@ -1,4 +1,4 @@
-"""Families, levels and variants in; a bank of courses and a table that finds them out."""
+"""Builds a bank of courses for all families and levels, and a table that finds a course in it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -57,9 +57,11 @@ def build_bank(
     mirror_half: bool,
     seed: int,
     max_difficulty: float = 1.0,
+    tilt_deg: tuple[float, float] | None = None,
 ) -> CourseBank:
     """The same seed gives the same courses, whatever other families are in the list. Levels go
-    from 0 to `max_difficulty`, or to the hardest that can be built of a family."""
+    from 0 to `max_difficulty`, or to the hardest that can be built of a family. For `tilt_deg` see
+    `swap.courses.make`."""
     courses: list[Course] = []
     table = torch.zeros(len(families), levels, variants, dtype=torch.long)
     sizes = torch.zeros(len(families), levels)
@@ -69,7 +71,7 @@ def build_bank(
         rng = np.random.default_rng([seed, *name.encode()])
         for level, difficulty in enumerate(steps):
             for v in range(variants):
-                course = make(name, difficulty, rng)
+                course = make(name, difficulty, rng, tilt_deg)
                 table[f, level, v] = len(courses)
                 courses.append(course.mirror() if mirror_half and v % 2 else course)
     return CourseBank(tuple(families), tuple(courses), table, sizes)

@@ -1,19 +1,22 @@
-"""What an environment can be told: frozen dataclasses of plain values, checked when made."""
+"""The configuration of an environment: frozen dataclasses that are checked when they are made."""
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Annotated, Literal
+from typing import Annotated
 
 import tyro
 
 from swap.courses import FAMILIES
-from swap.env.rewards import REWARDS, RewardPreset
+from swap.courses.tilted import TILT_DEG
+from swap.env.observation_terms import OBSERVATIONS
+from swap.env.reward_presets import WEIGHTS, RewardPreset
+from swap.env.rewards import REWARDS
+from swap.env.spaces import Spaces
 from swap.env_spec import CameraSpec, EnvSpec
-from swap.errors import UserError, unknown
+from swap.errors import UserError
 from swap.robots import Robot, load
-from swap.sensors import DepthCameraCfg
+from swap.sensors import DepthCameraCfg, OpticsCfg
 from swap.sim import CONTACT_ROWS, CONTACTS, CONTROL_DT, Ranges
-from swap.symmetry import Spaces
 from swap.validate import check_numbers
 
 Range = tuple[float, float]
@@ -26,6 +29,15 @@ def _need(fine: bool, says: str) -> None:
 
 def _need_range(name: str, value: Range) -> None:
     _need(value[0] <= value[1], f"{name}={value} runs backwards; give (low, high)")
+
+
+def check_tilt(name: str, tilt_deg: Range) -> None:
+    """Less would count as flat ground, more cannot be built."""
+    low, high = TILT_DEG.low, TILT_DEG.high
+    _need(
+        low <= tilt_deg[0] <= tilt_deg[1] <= high,
+        f"{name}={tilt_deg[0]:g} {tilt_deg[1]:g}; give a range within {low:g} to {high:g} degrees",
+    )
 
 
 @dataclass(frozen=True)
@@ -92,19 +104,25 @@ class CurriculumCfg:
 
 @dataclass(frozen=True)
 class RewardCfg:
-    """Which preset of the reward table, and what to change in it."""
+    """Which preset of weights, and what to change in it or to add to it."""
 
     preset: RewardPreset = "teacher"
-    """`paper`: the paper's weights; `teacher`: the cure for its trap at the wall."""
-    weights: tuple[tuple[str, float], ...] = ()
-    """Weights that replace the preset's, by name of the term: `swap rewards` lists them."""
+    """paper-table: the paper's Table III and nothing else; paper: with WMP's two terms against
+    exploits; teacher: the cure for its trap at the wall; tiny: the same without its terms for the
+    gait; none: only the terms that are given."""
+    terms: tuple[tuple[str, float], ...] = ()
+    """Terms and their weights, which replace the preset's: names of swap rewards, or functions of
+    yours, file.py:NAME or package.module:NAME, which run when you name them here. TERM=WEIGHT will
+    do, too."""
+    only_positive: bool = True
+    """A sum below zero counts as zero, so that ending an episode early can never pay."""
 
     def __post_init__(self) -> None:
         check_numbers(self, "rewards.")
-        names = [row.name for row in REWARDS]
-        for name, _ in self.weights:
-            if name not in names:
-                raise unknown("reward", name, names)
+        for name, _ in self.terms:
+            REWARDS.check(name)
+        if not any({**WEIGHTS[self.preset], **dict(self.terms)}.values()):
+            raise UserError("rewards.terms gives no term a weight; e.g. headway 1")
 
 
 @dataclass(frozen=True)
@@ -113,8 +131,9 @@ class TerminationCfg:
 
     episode_length_s: float = 20.0
     """The time limit."""
-    stall_s: float = 2.0
-    """No headway for this long on a course is a failure: waiting at a wall must not pay."""
+    stall_s: float | None = 2.0
+    """No headway for this long on a course is a failure: waiting at a wall must not pay. None: a
+    robot may wait for ever."""
     stall_m: float = 0.1
     """Headway is to be this much further ahead than ever before."""
     tilt_z: float = 0.3
@@ -198,7 +217,7 @@ class EnvCfg:
     """Everything about an environment but its size, engine, device and seed."""
 
     robot: str = "apollo"
-    """A known robot, or the path of a robot file, which runs when you name it here."""
+    """A known robot, or a robot file of yours, which runs when you name it here."""
     robot_data: Annotated[Robot | None, tyro.conf.Suppress] = None
     """The robot itself, as checkpoints and cards hold it; None: the known one of that name."""
     families: tuple[tuple[str, float], ...] = (
@@ -209,7 +228,8 @@ class EnvCfg:
         ("lateral_slope", 0.1),
         ("rocks", 0.15),
     )
-    """Course families and the share of the worlds each gets; shares need not sum to one."""
+    """Course families and the share of the worlds each gets; shares need not sum to one. A family
+    of yours is file.py:NAME or package.module:NAME, which runs when you name it here."""
     levels: int = 20
     """Difficulties of each family, evenly from 0 to `max_difficulty`."""
     max_difficulty: float = 1.0
@@ -221,10 +241,16 @@ class EnvCfg:
     mirror_half: bool = True
     """Every second variant is mirrored: courses with a high side come high on either. False is for
     studies of what a robot makes of the side that it has never seen."""
+    tilt_deg: Range | None = None
+    """Tilted boxes, stairs and gaps are tilted by a random angle of this range, whatever their
+    size; None: the larger the more, from 5 to 20 degrees."""
     action_clip: float = 6.0
     """Actions are clipped to this before anything reads them."""
     camera: Annotated[DepthCameraCfg | None, tyro.conf.AvoidSubcommands] = None
     """The depth camera, for what sees by one; None: no images among the observations."""
+    observations: tuple[str, ...] = ()
+    """Observations beside the usual groups, each a group of its own name, for actor, critic and
+    world model to read: lin_vel, contacts, friction, ..."""
     contacts: int = CONTACTS
     """On the GPU, room for so many contacts and candidates a world, in a pool all share; a full one
     drops contacts and shows as guard/contact_pool. On the CPU MuJoCo makes room as needed."""
@@ -246,14 +272,17 @@ class EnvCfg:
             positive=("action_clip",),
             not_negative=("max_difficulty",),
         )
+        for word in self.observations:
+            OBSERVATIONS.check(word)
         names = [name for name, _ in self.families]
         for name, share in self.families:
-            if name not in FAMILIES:
-                raise unknown("course family", name, FAMILIES)
+            FAMILIES.check(name)
             _need(
                 share > 0, f"family '{name}' has share {share:g}; give more than 0 or leave it out"
             )
             _need(names.count(name) == 1, f"family '{name}' is listed twice; add up its shares")
+        if self.tilt_deg is not None:
+            check_tilt("tilt_deg", self.tilt_deg)
         _need(bool(names), "families is empty; list at least one, e.g. flat 1")
         _need(
             self.curriculum.initial_level <= self.levels,
@@ -266,17 +295,21 @@ class EnvCfg:
         return self.robot_data or load(self.robot)
 
     @cached_property
+    def spaces(self) -> Spaces:
+        """What is observed of its robot, and how it mirrors."""
+        optics = OpticsCfg() if self.camera is None else self.camera.optics
+        extra = tuple(OBSERVATIONS[word] for word in self.observations)
+        return Spaces(self.load_robot().body, extra, optics)
+
+    @cached_property
     def spec(self) -> EnvSpec:
         """What networks must know of an environment of this config."""
-        spaces, camera = Spaces(self.load_robot().body), None
+        camera = None
         if self.camera is not None:
             eye = self.camera.optics
             camera = CameraSpec(eye.rows, eye.cols, eye.near_m, eye.far_m, self.camera.every)
-        return EnvSpec(spaces.groups, spaces.action, self.action_clip, camera)
+        return EnvSpec(self.spaces.groups, self.spaces.action, self.action_clip, camera)
 
     @property
     def episode_steps(self) -> int:
         return round(self.terminations.episode_length_s / CONTROL_DT)
-
-
-EngineName = Literal["cpu", "gpu"]

@@ -1,4 +1,4 @@
-"""Headings and levels in, the velocity command of each world out.
+"""Draws the velocity command of each world.
 
 On a course the command is forward speed along the lane. Free worlds (flat ground only) are asked to
 go anywhere, sideways too, or to stand. The yaw rate always comes from a heading to hold.
@@ -14,6 +14,7 @@ from swap.env.cfg import CommandCfg
 from swap.env.frame import wrap
 from swap.env.random_source import RandomSource
 from swap.sim import CONTROL_DT
+from swap.state_dict import Buffers
 from swap.symmetry import signs
 
 SIDED = signs(-1, -1)
@@ -21,44 +22,46 @@ SIDED = signs(-1, -1)
 FOREVER = 1 << 40
 
 
-class Commands:
-    """`value` [N, 3]: forward m/s, left m/s, yaw rad/s, as the robot is told it now."""
+class Commands(Buffers):
+    """What the robots of N worlds are told to do."""
+
+    value: Tensor
+    """[N, 3]: forward m/s, left m/s, yaw rad/s, as the robot is told it now."""
+    heading_rad: Tensor
+    """[N]: the heading to hold."""
+    free: Tensor
+    """[N] bool: anywhere, not along a course."""
+    stands: Tensor
+    """[N] bool: the command is to stand."""
+    left: Tensor
+    """[N] long: control steps until the next command."""
 
     def __init__(
         self, cfg: CommandCfg, rng: RandomSource, known_empty: Callable[[Tensor], bool]
     ) -> None:
         """`known_empty` may tell that a mask is empty, to save the work."""
         n, device = rng.n, rng.device
+        super().__init__(
+            value=torch.zeros(n, 3, device=device),
+            heading_rad=torch.zeros(n, device=device),
+            free=torch.zeros(n, dtype=torch.bool, device=device),
+            stands=torch.zeros(n, dtype=torch.bool, device=device),
+            left=torch.zeros(n, dtype=torch.long, device=device),
+        )
         self.cfg, self._rng, self._known_empty = cfg, rng, known_empty
-        self.value = torch.zeros(n, 3, device=device)
-        self.heading_rad = torch.zeros(n, device=device)
-        """The heading to hold."""
-        self.free = torch.zeros(n, dtype=torch.bool, device=device)
-        self._stands = torch.zeros_like(self.free)
-        self._left = torch.zeros(n, dtype=torch.long, device=device)  # steps until the next one
         self._lasts = max(1, round(cfg.resample_s / CONTROL_DT))
-
-    def tensors(self) -> dict[str, Tensor]:
-        """All that lasts; written in place only."""
-        return {
-            "value": self.value,
-            "heading_rad": self.heading_rad,
-            "free": self.free,
-            "stands": self._stands,
-            "left": self._left,
-        }
 
     def start(self, mask: Tensor, flat: Tensor) -> None:
         """New episodes for `mask` [N]; those on `flat` ground [N] may be free. Their commands come
         with the next `advance`."""
         free = flat & (self._rng.uniform() < self.cfg.free_fraction)
         torch.where(mask, free, self.free, out=self.free)
-        self._left.masked_fill_(mask, 0)
+        self.left.masked_fill_(mask, 0)
 
     def advance(self, heading_rad: Tensor, progress: Tensor) -> None:
         """One control step has passed: headings [N] change the yaw rate, time the command."""
-        self._left -= 1
-        over = self._left <= 0
+        self.left -= 1
+        over = self.left <= 0
         if not self._known_empty(over):
             self._sample(over, progress)
         self.steer(heading_rad)
@@ -69,15 +72,15 @@ class Commands:
             self.value[:, k].masked_fill_(mask, command[k])
         self.heading_rad.masked_fill_(mask, command[2])
         self.free.masked_fill_(mask, False)
-        self._stands.masked_fill_(mask, not any(command))
-        self._left.masked_fill_(mask, FOREVER)
+        self.stands.masked_fill_(mask, not any(command))
+        self.left.masked_fill_(mask, FOREVER)
 
     def steer(self, heading_rad: Tensor) -> None:
         """The yaw rate that brings the robot back to the heading it is to hold."""
         error = wrap(self.heading_rad - heading_rad)
         limit = self.cfg.yaw_limit_rps
         self.value[:, 2] = (self.cfg.yaw_gain * error).clamp_(-limit, limit)
-        self.value[:, 2].masked_fill_(self._stands, 0)
+        self.value[:, 2].masked_fill_(self.stands, 0)
 
     def _sample(self, mask: Tensor, progress: Tensor) -> None:
         cfg = self.cfg
@@ -96,5 +99,5 @@ class Commands:
         torch.where(rows, plan, planar, out=planar)
         heading = math.pi * sided[:, 1] * free[:, 0]
         torch.where(mask, heading, self.heading_rad, out=self.heading_rad)
-        torch.where(mask, stands, self._stands, out=self._stands)
-        self._left.masked_fill_(mask, self._lasts)
+        torch.where(mask, stands, self.stands, out=self.stands)
+        self.left.masked_fill_(mask, self._lasts)

@@ -1,4 +1,4 @@
-"""Outcomes of episodes in, the level of each world's next episode out.
+"""Chooses the level of each world's next episode from how the last ones ended.
 
 Every world has a frontier: the level it works on. A success there moves it up, a failure down, each
 with some chance. Part of the episodes replay a random level below it, so that what was learned
@@ -11,25 +11,26 @@ from torch import Tensor
 
 from swap.env.cfg import CurriculumCfg
 from swap.env.random_source import RandomSource
+from swap.state_dict import Buffers
 
 
-class Curriculum:
-    """Frontiers and levels of `n` worlds, [N] long, 0 to levels (frontier) or levels - 1."""
+class Curriculum(Buffers):
+    """Frontiers and levels of `n` worlds."""
+
+    frontier: Tensor
+    """[N] long, 0 to levels."""
+    level: Tensor
+    """[N] long, 0 to levels - 1: of the running episode."""
 
     def __init__(self, cfg: CurriculumCfg, levels: int, rng: RandomSource) -> None:
-        self.cfg, self.levels, self._rng = cfg, levels, rng
         start = rng.uniform().mul(0).long() + min(cfg.initial_level, levels)
-        self.frontier = start
-        self.level = start.clamp(max=levels - 1)
+        super().__init__(frontier=start, level=start.clamp(max=levels - 1))
+        self.cfg, self.levels, self._rng = cfg, levels, rng
 
     def begin(self, frontier: Tensor) -> None:
         """Every world at its frontier of `frontier` [N]; before the first episode."""
         self.frontier.copy_(frontier)
         torch.clamp(self.frontier, max=self.levels - 1, out=self.level)
-
-    def tensors(self) -> dict[str, Tensor]:
-        """All that lasts; written in place only."""
-        return {"frontier": self.frontier, "level": self.level}
 
     @property
     def progress(self) -> Tensor:

@@ -1,10 +1,10 @@
-"""Actions in, observations, rewards and ends of episodes out, for N robots at once.
+"""The environment: takes actions and gives observations, rewards and ends of episodes, for N robots
+at once.
 
 Worlds are reset one step late, see `swap.env.step`.
 """
 
 from collections.abc import Mapping
-from typing import Any
 
 import torch
 from torch import Tensor
@@ -13,11 +13,12 @@ from swap.device.cuda_graph import GraphedCallable
 from swap.device.threads import one_thread
 from swap.distributed import SINGLE_PROCESS, ProcessGroup
 from swap.env.bank import StartsAndGoals
-from swap.env.cfg import EngineName, EnvCfg
+from swap.env.cfg import EnvCfg
 from swap.env.commands import Commands
 from swap.env.frame import Frame, FrameBuilder
 from swap.env.heights import Heights
 from swap.env.metrics import EpisodeMetrics
+from swap.env.observation_terms import Reading
 from swap.env.observations import Observations
 from swap.env.random_source import RandomSource
 from swap.env.rewards import Rewards
@@ -26,10 +27,10 @@ from swap.env.step import Step
 from swap.env.tasks import CurriculumTasks, Tasks
 from swap.env.terminations import Terminations
 from swap.env_spec import EnvSpec
-from swap.sensors import DepthCamera, HeightCfg
-from swap.sim import BODY_PARTS, CONTROL_DT, FIXED, engine_device, make_engine
+from swap.sensors import DepthCamera
+from swap.sim import BODY_PARTS, CONTROL_DT, FIXED, EngineName, engine_device, make_engine
 from swap.state_dict import copy_into, join_states, sub_state
-from swap.symmetry import Layout, Spaces
+from swap.symmetry import Layout
 
 
 class ParkourEnv:
@@ -57,9 +58,13 @@ class ParkourEnv:
         bank, self.curriculum = self.tasks.bank, self.tasks.curriculum
         self.families, self.family = bank.families, self.tasks.family
         self.robot = cfg.load_robot()
-        self.spaces = Spaces(self.robot.body)
+        self.spaces = cfg.spaces
         self.engine = make_engine(
-            *(engine, self.robot, bank.courses, n, device),
+            engine,
+            self.robot,
+            bank.courses,
+            n,
+            device,
             slots=bank.slots,
             contacts=cfg.contacts,
             contact_rows=cfg.contact_rows,
@@ -76,7 +81,7 @@ class ParkourEnv:
         self._bodies_every = cfg.random.bodies_every if ranging and not self._on_cpu else 0
         self._push_share = CONTROL_DT / every if (every := cfg.random.push_every_s) else 0.0
 
-        self.heights = Heights(HeightCfg(), n, bank.slots, place)
+        self.heights = Heights(self.spaces.heights, len(self.robot.legs), n, bank.slots, place)
         self.camera = (
             DepthCamera(cfg.camera, self.robot.camera, n, bank.slots, place, seed=seed)
             if cfg.camera
@@ -86,10 +91,12 @@ class ParkourEnv:
         self.frame_builder = FrameBuilder(
             self.robot, self.heights, cfg.terminations.stall_m, self.known_empty
         )
-        self.rewards = Rewards(cfg.rewards.preset, dict(cfg.rewards.weights), place)
+        weights = cfg.rewards
+        self.rewards = Rewards(
+            weights.preset, dict(weights.terms), place, only_positive=weights.only_positive
+        )
         self.terminations = Terminations(cfg.terminations, self.robot)
         self.observations = Observations(cfg.noise, self.robot, self.spaces, self.rng)
-        self.observations.set_traits(self.engine.drawn)
         self.starts = Starts(cfg.start, self.robot, self.rng)
         self.episode_metrics = EpisodeMetrics(
             bank.families, self.family, self.rewards.names, self.known_empty
@@ -97,9 +104,8 @@ class ParkourEnv:
         self._ended = torch.ones(n, dtype=torch.bool, device=place)
         self._fresh = self._ended.clone()
         self._old_body = torch.zeros_like(self._ended)  # in a new episode
-        self._action = torch.zeros_like(self.frame_builder.action)
         self._targets = torch.zeros_like(self.frame_builder.action)
-        self._count = 0
+        self._count = torch.tensor(0)  # control steps since the reset, known to the host
         luck = (self.rng.generator,)
         self._act = GraphedCallable(self._acting, place, enabled=capture, generators=luck)
         self._react = GraphedCallable(self._reacting, place, enabled=capture, generators=luck)
@@ -122,7 +128,7 @@ class ParkourEnv:
     # --- the loop -------------------------------------------------------------------------------
     def reset(self) -> dict[str, Tensor]:
         """Every world begins an episode."""
-        self._count = 0
+        self._count.zero_()
         self._fresh.fill_(True)
         self._old_body.zero_()
         with one_thread(self._on_cpu):
@@ -133,23 +139,22 @@ class ParkourEnv:
     def step(self, action: Tensor) -> Step:
         """One control step with `action` [N, 12]: joint targets around the default pose."""
         with one_thread(self._on_cpu):
-            self._action.copy_(action.detach())
-            self._act()
+            self._act(action.detach().to(self._targets).expand_as(self._targets))
             self.engine.step(self._targets)
             self._count += 1
-            if self._bodies_every and self._count % self._bodies_every == 0:
+            if self._bodies_every and int(self._count) % self._bodies_every == 0:
                 self._renew_bodies()
             step = self._react()
             self._photograph(step.obs)
             return step
 
-    def _acting(self) -> None:
+    def _acting(self, action: Tensor) -> None:
         """What comes before the physics. This and `_reacting` are recorded on a GPU: all they read
         and write from one step to the next stays in place."""
         self._fresh.copy_(self._ended)
         limit = self.cfg.action_clip
         still = ~self.tasks.running(self._fresh)
-        action = self._action.clamp(-limit, limit).masked_fill_(still[:, None], 0)
+        action = action.clamp(-limit, limit).masked_fill_(still[:, None], 0)
         self._push()
         self.frame_builder.act(action)
         torch.add(self._pose, self.robot.action_scale * action, out=self._targets)
@@ -190,7 +195,6 @@ class ParkourEnv:
         if self._varies:
             given = self.rng.draw(self.cfg.random.ranges, self.robot)
             self.engine.randomise(mask, given, bodies=bodies)
-            self.observations.set_traits(self.engine.drawn)
         self.engine.reset(mask, self.starts.draw(self._ground.start_z, self._ground.run_up))
         self.tasks.instruct(mask, self.commands)
 
@@ -199,7 +203,6 @@ class ParkourEnv:
         recordings, the observation still to come tells of the body that acts next."""
         given = self.rng.draw(self.cfg.random.ranges, self.robot)
         self.engine.renew_bodies(self._old_body, given)
-        self.observations.set_traits(self.engine.drawn)
         self._old_body.zero_()
 
     def _push(self) -> None:
@@ -229,7 +232,11 @@ class ParkourEnv:
             self.frame_builder.reset(fresh, self.engine.state)
             self._ended.masked_fill_(fresh, False)
         self.commands.advance(frame.heading_rad, self.curriculum.progress)
-        return self.observations(frame, self.commands.value, self.heights, fresh)
+        told, engine = self.commands.value, self.engine
+        now = Reading(
+            frame, told, self.heights, engine.state, engine.drawn, engine.boxes, self.robot
+        )
+        return self.observations(now, fresh)
 
     def _photograph(self, obs: dict[str, Tensor]) -> dict[str, Tensor]:
         """`obs` with images, new every k steps; a fresh world gets its first at once."""
@@ -239,7 +246,7 @@ class ParkourEnv:
         camera.track(state.base_pos, state.base_quat)
         if not self.known_empty(fresh):
             camera.reset(fresh, state.base_pos, state.base_quat)
-        if self._count % camera.cfg.every == 0:
+        if int(self._count) % camera.cfg.every == 0:
             camera.capture(self.engine.boxes)
         elif not self.known_empty(fresh):
             camera.capture(self.engine.boxes, fresh)
@@ -253,36 +260,31 @@ class ParkourEnv:
         told = self.episode_metrics.read(processes, self.engine.faults())
         return {**told, **self.tasks.metrics(processes)}
 
-    def tensors(self) -> dict[str, Tensor]:
+    def state_dict(self) -> dict[str, Tensor]:
         """All that changes, by name: the worlds can be put away in the middle of an episode."""
-        out = {**self._live(), **join_states(engine=self.engine.tensors())}
+        state = {**self._live(), **join_states(engine=self.engine.state_dict())}
         if self.camera is not None:
-            out |= join_states(camera=self.camera.tensors())
-        return {**out, "generator": self.rng.generator.get_state()}
+            state |= join_states(camera=self.camera.state_dict())
+        return {**state, "generator": self.rng.generator.get_state()}
 
-    def numbers(self) -> dict[str, Any]:
-        """The same for what is no tensor."""
-        return {"count": self._count}
-
-    def restore(self, tensors: Mapping[str, Tensor], numbers: Mapping[str, Any]) -> None:
+    def load_state_dict(self, state: Mapping[str, Tensor]) -> None:
         """Exactly the worlds that gave these, their config and seed being the same."""
-        copy_into(self._live(), tensors)
-        self.engine.restore(sub_state("engine/", tensors))
+        copy_into(self._live(), state)
+        self.engine.load_state_dict(sub_state("engine/", state))
         self._ground.select(self.engine.course_id)
-        self.observations.set_traits(self.engine.drawn)
         if self.camera is not None:
-            self.camera.restore(sub_state("camera/", tensors), self.engine.boxes)
-        self.rng.generator.set_state(tensors["generator"].cpu())
-        self._count = numbers["count"]
+            self.camera.load_state_dict(sub_state("camera/", state), self.engine.boxes)
+        self.rng.generator.set_state(state["generator"].cpu())
 
     def _live(self) -> dict[str, Tensor]:
         """What is written in place here."""
         parts = join_states(
-            frame_builder=self.frame_builder.tensors(),
-            commands=self.commands.tensors(),
-            observations=self.observations.tensors(),
-            episode_metrics=self.episode_metrics.tensors(),
+            frame_builder=self.frame_builder.state_dict(),
+            commands=self.commands.state_dict(),
+            observations=self.observations.state_dict(),
+            episode_metrics=self.episode_metrics.state_dict(),
         )
-        return {**parts, **self.tasks.tensors(), "ended": self._ended, "old_body": self._old_body}
+        mine = {"ended": self._ended, "old_body": self._old_body, "count": self._count}
+        return {**parts, **self.tasks.state_dict(), **mine}
 
     # --- made once ------------------------------------------------------------------------------

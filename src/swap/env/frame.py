@@ -1,4 +1,5 @@
-"""The engine's state and the height maps in, one Frame out: all that rewards and endings read.
+"""Computes a Frame, all that rewards and terminations read, from the engine's state and the height
+maps.
 
 `FrameBuilder` remembers what is needed from one control step to the next. It is the only place
 where time passes; rewards and endings are pure functions of a Frame.
@@ -14,6 +15,8 @@ from swap.courses import Goals, held, reached
 from swap.env.heights import Heights
 from swap.robots import PARTS, Robot
 from swap.sim import CONTROL_DT, State
+from swap.sim.engine import FEET, SHANKS, THIGHS, TRUNK
+from swap.state_dict import Buffers
 
 TOUCH_N = 1.0
 """A foot with more force than this stands."""
@@ -70,14 +73,52 @@ class Frame:
     failed: Tensor  # [N] bool: the physics diverged
 
 
-class FrameBuilder:
+class FrameBuilder(Buffers):
     """What the frames of `n` worlds owe to earlier ones."""
+
+    action: Tensor  # [N, 12], and the two before it
+    last_action: Tensor
+    older_action: Tensor
+    joint_vel: Tensor  # [N, 12]
+    air_s: Tensor  # [N, 4]
+    touched: Tensor  # [N, 4] bool
+    swing_m: Tensor  # [N, 4]
+    knee_foot: Tensor  # [N, 4, 2, 3]: where they were
+    best_x: Tensor  # [N]: the largest so far
+    asked_m: Tensor  # [N]: how far the commands so far would have led
+    first_x: Tensor  # [N]: where the episode began
+    mark_x: Tensor  # [N]: the last headway worth the name
+    stalled_s: Tensor  # [N]: since then
+    held_s: Tensor  # [N]: beyond the goal
+    steps: Tensor  # [N] long: of the episode
 
     def __init__(
         self, robot: Robot, heights: Heights, stall_m: float, known_empty: Callable[[Tensor], bool]
     ) -> None:
         """`known_empty` may tell that a mask is empty, to save the work."""
         n, device = heights.out.shape[0], heights.out.device
+        joints, legs = len(robot.joints), len(robot.legs)
+
+        def zeros(*shape: int, dtype: torch.dtype = torch.float32) -> Tensor:
+            return torch.zeros(n, *shape, dtype=dtype, device=device)
+
+        super().__init__(
+            action=zeros(joints),
+            last_action=zeros(joints),
+            older_action=zeros(joints),
+            joint_vel=zeros(joints),
+            air_s=zeros(legs),
+            touched=zeros(legs, dtype=torch.bool),
+            swing_m=zeros(legs),
+            knee_foot=zeros(legs, 2, 3),
+            best_x=zeros(),
+            asked_m=zeros(),
+            first_x=zeros(),
+            mark_x=zeros(),
+            stalled_s=zeros(),
+            held_s=zeros(),
+            steps=zeros(dtype=torch.long),
+        )
         self._robot, self._stall_m, self._known_empty = robot, stall_m, known_empty
         self._pose = torch.tensor(robot.default_pose, device=device)
         self._abad = slice(PARTS.index("abad"), None, len(PARTS))
@@ -86,44 +127,7 @@ class FrameBuilder:
         xs = [x for x, _ in heights.cfg.terrain.points[:: self._grid.cols]]
         ys = [y for _, y in heights.cfg.terrain.points[: self._grid.cols]]
         self._below = _within(xs, TRUNK_M[0]), _within(ys, TRUNK_M[1])
-        joints = len(robot.joints)
-        self.action = torch.zeros(n, joints, device=device)
-        self.last_action = torch.zeros_like(self.action)
-        self.older_action = torch.zeros_like(self.action)
-        self._joint_vel = torch.zeros_like(self.action)
-        self._air_s = torch.zeros(n, len(robot.legs), device=device)
-        self._touched = torch.zeros(n, len(robot.legs), dtype=torch.bool, device=device)
-        self._swing_m = torch.zeros_like(self._air_s)
-        self._knee_foot = torch.zeros(n, len(robot.legs), 2, 3, device=device)
         self._foot_radius = torch.tensor([leg.foot_radius for leg in robot.legs], device=device)
-        self.best_x = torch.zeros(n, device=device)
-        self.asked_m = torch.zeros(n, device=device)
-        """How far the commands so far would have led."""
-        self._first_x = torch.zeros(n, device=device)
-        self._mark_x = torch.zeros(n, device=device)
-        self._stalled_s = torch.zeros(n, device=device)
-        self._held_s = torch.zeros(n, device=device)
-        self.steps = torch.zeros(n, dtype=torch.long, device=device)
-
-    def tensors(self) -> dict[str, Tensor]:
-        """All that lasts; written in place only."""
-        return {
-            "action": self.action,
-            "last_action": self.last_action,
-            "older_action": self.older_action,
-            "joint_vel": self._joint_vel,
-            "air_s": self._air_s,
-            "touched": self._touched,
-            "swing_m": self._swing_m,
-            "knee_foot": self._knee_foot,
-            "best_x": self.best_x,
-            "asked_m": self.asked_m,
-            "first_x": self._first_x,
-            "mark_x": self._mark_x,
-            "stalled_s": self._stalled_s,
-            "held_s": self._held_s,
-            "steps": self.steps,
-        }
 
     def act(self, action: Tensor) -> None:
         self.older_action.copy_(self.last_action)
@@ -133,16 +137,16 @@ class FrameBuilder:
     def reset(self, mask: Tensor, state: State) -> None:
         """The worlds in `mask` [N] begin an episode where they stand now."""
         rows = mask[:, None]
-        feet = self._air_s, self._touched, self._swing_m
+        feet = self.air_s, self.touched, self.swing_m
         for x in (self.action, self.last_action, self.older_action, *feet):
             x.masked_fill_(rows, 0)
-        for x in (self.asked_m, self._stalled_s, self._held_s, self.steps):
+        for x in (self.asked_m, self.stalled_s, self.held_s, self.steps):
             x.masked_fill_(mask, 0)
-        for x in (self.best_x, self._first_x, self._mark_x):
+        for x in (self.best_x, self.first_x, self.mark_x):
             torch.where(mask, state.base_pos[:, 0], x, out=x)
-        torch.where(rows, state.joint_vel, self._joint_vel, out=self._joint_vel)
+        torch.where(rows, state.joint_vel, self.joint_vel, out=self.joint_vel)
         legs = mask[:, None, None, None]
-        torch.where(legs, state.leg_pos[:, :, 1:], self._knee_foot, out=self._knee_foot)
+        torch.where(legs, state.leg_pos[:, :, 1:], self.knee_foot, out=self.knee_foot)
 
     def frame(
         self,
@@ -163,21 +167,21 @@ class FrameBuilder:
         below = terrain.unflatten(1, (self._grid.rows, self._grid.cols))
         height = -below[:, self._below[0], self._below[1]].mean((1, 2))
 
-        force = state.force.norm(dim=-1)  # [N, 13]: feet, thighs, shanks, trunk
-        touching = force[:, :4] > TOUCH_N
-        standing = touching | self._touched  # a foot that bounces for a step has not stepped
-        landed = standing & (self._air_s > 0)
-        air_s = self._air_s + CONTROL_DT
-        planted = touching & self._touched  # it neither lands nor lifts in this step
+        force = state.force.norm(dim=-1)  # [N, 13]
+        touching = force[:, FEET] > TOUCH_N
+        standing = touching | self.touched  # a foot that bounces for a step has not stepped
+        landed = standing & (self.air_s > 0)
+        air_s = self.air_s + CONTROL_DT
+        planted = touching & self.touched  # it neither lands nor lifts in this step
         slip_mps = self._slip(state.leg_pos) * planted
         # Above the ground below the trunk, which is the ground below the foot where it is flat.
         ground_z = state.base_pos[:, 2] - height
         above = state.foot_pos[..., 2] - ground_z[:, None] - self._foot_radius
-        swing_m = torch.maximum(self._swing_m, above)
-        hit = (force[:, 4:12] > HIT_N).unflatten(1, (2, 4)).transpose(1, 2).flatten(1)
-        self._touched.copy_(touching)
-        self._air_s.copy_(air_s).masked_fill_(standing, 0)
-        self._swing_m.copy_(swing_m).masked_fill_(standing, 0)
+        swing_m = torch.maximum(self.swing_m, above)
+        hit = torch.stack([force[:, THIGHS], force[:, SHANKS]], 2).flatten(1) > HIT_N
+        self.touched.copy_(touching)
+        self.air_s.copy_(air_s).masked_fill_(standing, 0)
+        self.swing_m.copy_(swing_m).masked_fill_(standing, 0)
 
         x = state.base_pos[:, 0]
         # New ground, but not faster than asked: lost time at a wall is made up by climbing it, and
@@ -186,19 +190,19 @@ class FrameBuilder:
         torch.maximum(self.best_x, x, out=self.best_x)
         self.asked_m.add_(CONTROL_DT * command[:, 0])
         headway = (self._won() - before).clamp_(min=0) * course
-        ahead = x > self._mark_x + self._stall_m
-        torch.where(ahead, x, self._mark_x, out=self._mark_x)
+        ahead = x > self.mark_x + self._stall_m
+        torch.where(ahead, x, self.mark_x, out=self.mark_x)
         waits = course & (command[:, 0] > 0)
-        self._stalled_s.add_(CONTROL_DT).masked_fill_(ahead | ~waits, 0)
+        self.stalled_s.add_(CONTROL_DT).masked_fill_(ahead | ~waits, 0)
         now = x > goals.x  # far from enough, but mostly nobody is as far
         if not self._known_empty(now):
             now = reached(goals, state.base_pos, gravity_b[:, 2], state.foot_pos)
-        self._held_s.copy_(held(self._held_s, now & course, CONTROL_DT))
+        self.held_s.copy_(held(self.held_s, now & course, CONTROL_DT))
         self.steps.add_(1)
 
         joint_pos = state.joint_pos - self._pose
-        joint_acc = (state.joint_vel - self._joint_vel) / CONTROL_DT
-        self._joint_vel.copy_(state.joint_vel)
+        joint_acc = (state.joint_vel - self.joint_vel) / CONTROL_DT
+        self.joint_vel.copy_(state.joint_vel)
         return Frame(
             base_pos=state.base_pos,
             heading_rad=heading,
@@ -224,13 +228,13 @@ class FrameBuilder:
             swing_m=swing_m,
             slip_mps=slip_mps,
             hit=hit,
-            trunk_force=force[:, 12],
+            trunk_force=force[:, TRUNK],
             action=self.action,
             last_action=self.last_action,
             older_action=self.older_action,
             headway_mps=headway / CONTROL_DT,
-            stalled_s=self._stalled_s,
-            held_s=self._held_s,
+            stalled_s=self.stalled_s,
+            held_s=self.held_s,
             steps=self.steps,
             failed=state.failed,
         )
@@ -240,8 +244,8 @@ class FrameBuilder:
         end of the shank: a foot that rolls over the ground does not slip. What the shank twists
         about itself moves that point little and is left out."""
         knee_foot = leg_pos[:, :, 1:]
-        vel = (knee_foot - self._knee_foot) / CONTROL_DT
-        self._knee_foot.copy_(knee_foot)
+        vel = (knee_foot - self.knee_foot) / CONTROL_DT
+        self.knee_foot.copy_(knee_foot)
         shank, turn = knee_foot[:, :, 1] - knee_foot[:, :, 0], vel[:, :, 1] - vel[:, :, 0]
         spin = torch.linalg.cross(shank, turn) / shank.square().sum(-1, keepdim=True)
         radius = self._foot_radius
@@ -251,7 +255,7 @@ class FrameBuilder:
 
     def _won(self) -> Tensor:
         """[N] m: how far the robot has come, as far as it was asked to."""
-        return torch.minimum(self.best_x - self._first_x, self.asked_m + AHEAD_M)
+        return torch.minimum(self.best_x - self.first_x, self.asked_m + AHEAD_M)
 
 
 def into_body(quat: Tensor, vectors_w: Tensor) -> Tensor:

@@ -1,4 +1,4 @@
-"""Frontiers of one run's worlds in, those of another run's worlds out, family by family."""
+"""Transfers the frontiers of one run's worlds to those of another run, family by family."""
 
 import numpy as np
 import torch

@@ -1,4 +1,4 @@
-"""Boxes and poses in, the three height maps out, measured with as few rays as they need.
+"""Measures the three height maps with as few rays as they need.
 
 The terrain map and the body map are the same grid, one shifted against the other. One strip that
 covers both is measured, and each map is a run of its rows.
@@ -16,21 +16,17 @@ from swap.symmetry import Grid
 class Heights:
     """`terrain` [N, 187], `body` [N, 286], `foot` [N, 100], views of `out`; storage never moves."""
 
-    def __init__(self, cfg: HeightCfg, n: int, slots: int, device: object) -> None:
+    def __init__(self, cfg: HeightCfg, feet: int, n: int, slots: int, device: object) -> None:
         self.cfg = cfg
         strip, self._terrain, self._body = _join(cfg.terrain, cfg.body)
         nothing = Patch(Grid(0, strip.grid.cols), strip.back_m, strip.spacing_m, strip.clip_m)
-        joined = HeightCfg(terrain=strip, body=nothing, foot=cfg.foot, feet=cfg.feet)
-        self._maps = HeightMaps(joined, n, slots, str(device))
+        joined = HeightCfg(terrain=strip, body=nothing, foot=cfg.foot)
+        self._maps = HeightMaps(joined, feet, n, slots, str(device))
         self._foot = slice(len(strip.points), None)
         self.out = self._maps.out
 
     def measure(self, boxes: Boxes, state: State) -> None:
         self._maps(boxes, state.base_pos, state.base_quat, state.foot_pos)
-
-    def split(self, out: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """`out` or a copy of it -> terrain, body and foot maps, as views."""
-        return out[:, self._terrain], out[:, self._body], out[:, self._foot]
 
     @property
     def terrain(self) -> Tensor:
@@ -39,6 +35,10 @@ class Heights:
     @property
     def body(self) -> Tensor:
         return self.out[:, self._body]
+
+    @property
+    def foot(self) -> Tensor:
+        return self.out[:, self._foot]
 
 
 def _join(a: Patch, b: Patch) -> tuple[Patch, slice, slice]:

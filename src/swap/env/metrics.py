@@ -1,4 +1,4 @@
-"""Steps and ends of episodes in, named figures out: sums stay on the device until they are read."""
+"""Sums up named figures over steps and episodes, on the device until they are read."""
 
 from collections.abc import Callable
 
@@ -9,10 +9,22 @@ from swap.distributed import SINGLE_PROCESS, ProcessGroup
 from swap.env.frame import Frame
 from swap.env.terminations import EndReason, Verdict
 from swap.sim import CONTROL_DT
+from swap.state_dict import Buffers
 
 
-class EpisodeMetrics:
+class EpisodeMetrics(Buffers):
     """Running sums since the last `read`."""
+
+    terms: Tensor
+    """[T]: of the terms of the reward."""
+    sums: Tensor
+    """[4]: reward, valid steps, speed, speed error."""
+    ends: Tensor
+    """[F, E]: episodes by family and reason."""
+    at_frontier: Tensor
+    """[F, 2]: of those that move the frontier, episodes and successes."""
+    steps: Tensor
+    """Control steps of the episodes that ended."""
 
     def __init__(
         self,
@@ -22,26 +34,19 @@ class EpisodeMetrics:
         known_empty: Callable[[Tensor], bool],
     ) -> None:
         """`known_empty` may tell that a mask is empty, to save the work."""
-        device, self._known_empty = family.device, known_empty
-        self._families, self._family, self._terms = families, family, terms
+        device = family.device
+        super().__init__(
+            terms=torch.zeros(len(terms), device=device),
+            sums=torch.zeros(4, device=device),
+            ends=torch.zeros(len(families), len(EndReason), device=device),
+            at_frontier=torch.zeros(len(families), 2, device=device),
+            steps=torch.zeros((), device=device),
+        )
+        self._known_empty = known_empty
+        self._families, self._family, self._names = families, family, terms
         # A matrix product counts by family: the same order of sums every time.
         self._member = torch.nn.functional.one_hot(family, len(families)).T.float()  # [F, N]
         self._code = torch.arange(len(EndReason), device=device)
-        self._term_sum = torch.zeros(len(terms), device=device)
-        self._sums = torch.zeros(4, device=device)  # reward, valid steps, speed, speed error
-        self._ends = torch.zeros(len(families), len(EndReason), device=device)
-        self._at_frontier = torch.zeros(len(families), 2, device=device)  # episodes, successes
-        self._steps = torch.zeros((), device=device)
-
-    def tensors(self) -> dict[str, Tensor]:
-        """All that lasts; written in place only."""
-        return {
-            "terms": self._term_sum,
-            "sums": self._sums,
-            "ends": self._ends,
-            "at_frontier": self._at_frontier,
-            "steps": self._steps,
-        }
 
     def add(
         self,
@@ -55,25 +60,25 @@ class EpisodeMetrics:
         """One control step; `terms` [T, N], the others [N]. `counted`: episodes that move the
         frontier when they end."""
         weight, ended = valid.float(), verdict.ended
-        self._term_sum += terms @ weight
+        self.terms += terms @ weight
         speed = frame.lin_vel_b[:, 0]
         error = (speed - frame.command[:, 0]).abs()
-        self._sums += torch.stack([reward, weight, speed, error]) @ weight
+        self.sums += torch.stack([reward, weight, speed, error]) @ weight
         if self._known_empty(ended):
             return
         reasons = (verdict.reason[:, None] == self._code) & ended[:, None]  # [N, E]
         at_frontier = torch.stack([ended & counted, verdict.success & counted], 1)
         counts = self._member @ torch.cat([reasons, at_frontier], 1).float()
-        self._ends += counts[:, : len(EndReason)]
-        self._at_frontier += counts[:, len(EndReason) :]
-        self._steps += (frame.steps * ended).sum()
+        self.ends += counts[:, : len(EndReason)]
+        self.at_frontier += counts[:, len(EndReason) :]
+        self.steps += (frame.steps * ended).sum()
 
     def read(
         self, processes: ProcessGroup = SINGLE_PROCESS, faults: Tensor | None = None
     ) -> dict[str, float]:
         """Means since the last call, over the worlds of all processes; one without data is left
         out. Waits for the device. `faults` [3]: those of `Engine.faults`."""
-        sums = self.tensors() if faults is None else {**self.tensors(), "faults": faults}
+        sums = self.state_dict() | ({} if faults is None else {"faults": faults})
         every = dict(zip(sums, processes.all_reduce(*sums.values()), strict=True))
         reward, valid, speed, error = every["sums"].tolist()
         ends, pairs = every["ends"].tolist(), every["at_frontier"].tolist()
@@ -82,7 +87,7 @@ class EpisodeMetrics:
             "speed_mps": _ratio(speed, valid),
             "speed_error_mps": _ratio(error, valid),
         }
-        for name, total in zip(self._terms, every["terms"].tolist(), strict=True):
+        for name, total in zip(self._names, every["terms"].tolist(), strict=True):
             told[f"reward/{name}"] = _ratio(total, valid)
         for name, row, (tried, done) in zip(self._families, ends, pairs, strict=True):
             told[f"success/{name}"] = _ratio(row[EndReason.SUCCESS], sum(row))
@@ -97,7 +102,7 @@ class EpisodeMetrics:
             told["guard/diverged"], told["guard/overflow"] = diverged, overflow
             # Every world of this process shares the pool, and all processes have equally many.
             told["guard/contact_pool"] = full * len(self._family)
-        for mine in self.tensors().values():
+        for mine in self.state_dict().values():
             mine.zero_()
         return {name: value for name, value in told.items() if value is not None}
 

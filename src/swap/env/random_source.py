@@ -1,4 +1,4 @@
-"""A seed in, every random number of the environment out, each with the way it mirrors.
+"""Draws every random number of the environment from one seed, and knows how each of them mirrors.
 
 Whatever is drawn here names its Rep. So a test can hand two worlds mirrored luck, and see that they
 live mirrored lives; a draw with a wrong Rep, or one that favours a side, shows up there.

@@ -1,22 +1,25 @@
-"""A Frame in, a reward for each world out: one pure function a row of the paper's Table.
+"""The reward terms: each is a pure function of a Frame, one for each row of the paper's table.
 
-`REWARDS` is the table: functions, equations and the weights of two presets. `paper` is the paper's
-own, with the two terms against exploits that WMP adds. As it stands the wall is a trap: standing at
-it outlives falling off it. `teacher` is what got out of it: the terms that hold the trunk low,
-level and calm only count on flat ground, tracking weighs more, and new ground pays.
+`REWARDS` is the table of functions and equations, `reward_presets` has their weights. `paper-table`
+is the paper's own, `paper` adds the two terms against exploits that WMP has. There the wall is a
+trap: standing at it outlives falling off it. `teacher` is what got out of it: the terms that hold
+the trunk low, level and calm only count on flat ground, tracking weighs more, and new ground pays.
+A term of your own is any function of a Frame, named by an import string: see docs/extend.md.
 
-The sum is weighted, multiplied by the control step and clipped at zero from below, so that ending
-an episode early can never pay.
+The sum is weighted, multiplied by the control step and, unless it is told otherwise, clipped at
+zero from below, so that ending an episode early can never pay.
 """
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Literal
 
 import torch
 from torch import Tensor
 
 from swap.env.frame import Frame
+from swap.env.reward_presets import WEIGHTS, RewardPreset
+from swap.errors import UserError
+from swap.registry import Registry, guarded
 from swap.sim import CONTROL_DT
 
 SIGMA = 0.15
@@ -31,7 +34,7 @@ STUMBLE = 4.0
 """A foot with more sideways force than this times the upward one has run into something."""
 SWING_M = 0.1
 """A foot should be lifted this high."""
-HURRY = 0.25
+OVERSPEED = 0.25
 """Before and on an obstacle, what a robot is too fast counts so much as what it is too slow."""
 SLOW = 0.1
 """Commands and speeds below this (m/s, rad/s) are standing still."""
@@ -39,7 +42,6 @@ ASKED_MPS = 0.2
 """Forward commands above this ask for motion."""
 ASTRAY_RAD = 1.0
 
-RewardPreset = Literal["paper", "teacher"]
 Reward = Callable[[Frame], Tensor]
 
 
@@ -117,7 +119,7 @@ def lin_vel_tracking_course(f: Frame) -> Tensor:
     # A gap wants a run-up, however slowly the robot was told to go.
     ahead = f.command[:, 0] - f.lin_vel_b[:, 0]
     hurry = (ahead < 0) & ~f.clear & (f.command[:, 0] > ASKED_MPS)
-    ahead = torch.where(hurry, HURRY * ahead, ahead)
+    ahead = torch.where(hurry, OVERSPEED * ahead, ahead)
     error = ahead.square() + (f.command[:, 1] - f.lin_vel_b[:, 1]).square()
     return torch.exp(-error / SIGMA)
 
@@ -175,87 +177,107 @@ def roll_pitch(f: Frame) -> Tensor:
 
 @dataclass(frozen=True)
 class RewardTerm:
-    """One row of the table."""
+    """A function with what to tell of it."""
 
     name: str
+    """Its name in metrics, too: `reward/NAME`."""
     function: Reward
     equation: str
     origin: str
-    paper: float
-    """Weights of the two presets; 0 leaves the term out."""
-    teacher: float
-
-    def weight(self, preset: RewardPreset) -> float:
-        return self.paper if preset == "paper" else self.teacher
 
 
-REWARDS = (
-    RewardTerm(
-        "lin_vel_tracking", lin_vel_tracking, "exp(-|v_cmd - v|²_xy / 0.15)", "paper", 1.0, 0.0
-    ),
+def accept(found: object, name: str, where: str) -> RewardTerm:
+    """A function of somebody else's; the first line of its docstring is its equation."""
+    if not callable(found):
+        raise UserError(f"{where} is a {type(found).__name__}; make it a function of a Frame")
+    function = guarded(found, where)
+
+    def reward(frame: Frame) -> Tensor:
+        x, worlds = function(frame), frame.steps
+        if not isinstance(x, Tensor) or (x.shape, x.device) != (worlds.shape, worlds.device):
+            gives = f"{list(x.shape)} on {x.device}" if isinstance(x, Tensor) else type(x).__name__
+            wants = f"{list(worlds.shape)} on {worlds.device}"
+            raise UserError(f"{where} gives {gives}; give a tensor {wants}, a number a world")
+        return x.to(frame.action.dtype)
+
+    return RewardTerm(name, reward, (found.__doc__ or "").strip().partition("\n")[0], "yours")
+
+
+REWARDS = Registry(
+    "reward",
+    "swap.rewards",
+    accept,
+    how="swap train ... --env.rewards.terms {}=0.5",
+    label=lambda term: term.name,
+)
+for _term in (
+    RewardTerm("lin_vel_tracking", lin_vel_tracking, f"exp(-|v_cmd - v|²_xy / {SIGMA:g})", "paper"),
     RewardTerm(
         "lin_vel_tracking_course",
         lin_vel_tracking_course,
-        "the same; near obstacles a quarter of what v_x is too fast",
+        f"the same; near obstacles {OVERSPEED:g} of what v_x is too fast",
         "ours",
-        0.0,
-        1.5,
     ),
     RewardTerm(
-        "ang_vel_tracking", ang_vel_tracking, "exp(-(ω_cmd - ω)²_yaw / 0.15)", "paper", 0.5, 0.5
+        "ang_vel_tracking", ang_vel_tracking, f"exp(-(ω_cmd - ω)²_yaw / {SIGMA:g})", "paper"
     ),
     RewardTerm(
         "static_stance",
         static_stance,
-        "1{4 feet down, |c| < 0.1} exp(-|Δh| / 0.1) exp(-|θ| / 0.1)",
+        f"1{{4 feet down, |c| < {SLOW:g}}} exp(-|Δh| / {SIGMA_H:g}) exp(-|θ| / {SIGMA_O:g})",
         "paper",
-        1.0,
-        1.0,
     ),
-    RewardTerm("body_height", body_height, "(h - h_des)²", "paper", -5.0, 0.0),
-    RewardTerm("body_height_flat", body_height_flat, "1{flat} (h - h_des)²", "ours", 0.0, -5.0),
-    RewardTerm("vertical_vel", vertical_vel, "v_z²", "paper", -1.0, 0.0),
-    RewardTerm("vertical_vel_flat", vertical_vel_flat, "1{flat} v_z²", "ours", 0.0, -1.0),
-    RewardTerm("xy_ang_vel", xy_ang_vel, "|ω_xy|²", "paper", -0.05, -0.05),
-    RewardTerm("orientation", orientation, "θ_pitch² + θ_roll²", "paper", -0.2, 0.0),
+    RewardTerm("body_height", body_height, "(h - h_des)²", "paper"),
+    RewardTerm("body_height_flat", body_height_flat, "1{flat} (h - h_des)²", "ours"),
+    RewardTerm("vertical_vel", vertical_vel, "v_z²", "paper"),
+    RewardTerm("vertical_vel_flat", vertical_vel_flat, "1{flat} v_z²", "ours"),
+    RewardTerm("xy_ang_vel", xy_ang_vel, "|ω_xy|²", "paper"),
+    RewardTerm("orientation", orientation, "θ_pitch² + θ_roll²", "paper"),
+    RewardTerm("orientation_flat", orientation_flat, "1{flat} (θ_pitch² + θ_roll²)", "ours"),
+    RewardTerm("collision", collision, "Σ 1{|F| > 0} over thighs and shanks", "paper"),
+    RewardTerm("feet_air_time", feet_air_time, f"Σ (t_air - {AIR_S:g}) 1{{landed}}", "paper"),
+    RewardTerm("feet_stumble", feet_stumble, f"Σ 1{{|F_xy| > {STUMBLE:g} |F_z|}}", "paper"),
+    RewardTerm("abad_angle", abad_angle, "|θ_abad - default|²", "paper"),
+    RewardTerm("torque", torque, "|τ|²", "paper"),
+    RewardTerm("joint_acc", joint_acc, "|q̈|²", "paper"),
+    RewardTerm("power", power, "Σ |τ q̇|", "paper"),
+    RewardTerm("action_rate", action_rate, "|a_t - a_t-1|²", "paper"),
+    RewardTerm("smoothness", smoothness, "|a_t - 2 a_t-1 + a_t-2|²", "paper"),
+    RewardTerm("stuck", stuck, f"1{{c_x > {ASKED_MPS:g}, v_x < {SLOW:g}}}", "WMP"),
+    RewardTerm("astray", astray, f"1{{|heading error| > {ASTRAY_RAD:g} rad}}, on courses", "WMP"),
+    RewardTerm("foot_slip", foot_slip, "g Σ |v_contact|", "ours"),
     RewardTerm(
-        "orientation_flat", orientation_flat, "1{flat} (θ_pitch² + θ_roll²)", "ours", 0.0, -0.2
+        "foot_swing", foot_swing, f"g Σ max(0, 1 - swing / {SWING_M:g}) 1{{landed}}", "ours"
     ),
-    RewardTerm("collision", collision, "Σ 1{|F| > 0} over thighs and shanks", "paper", -1.0, -1.0),
-    RewardTerm("feet_air_time", feet_air_time, "Σ (t_air - 0.5) 1{landed}", "paper", 0.5, 0.5),
-    RewardTerm("feet_stumble", feet_stumble, "Σ 1{|F_xy| > 4 |F_z|}", "paper", -0.1, -0.1),
-    RewardTerm("abad_angle", abad_angle, "|θ_abad - default|²", "paper", -1.0, -1.0),
-    RewardTerm("torque", torque, "|τ|²", "paper", -1e-6, -1e-6),
-    RewardTerm("joint_acc", joint_acc, "|q̈|²", "paper", -5e-7, -5e-7),
-    RewardTerm("power", power, "Σ |τ q̇|", "paper", -1e-6, -1e-6),
-    RewardTerm("action_rate", action_rate, "|a_t - a_t-1|²", "paper", -0.01, -0.01),
-    RewardTerm("smoothness", smoothness, "|a_t - 2 a_t-1 + a_t-2|²", "paper", -4e-3, -4e-3),
-    RewardTerm("stuck", stuck, "1{c_x > 0.2, v_x < 0.1}", "WMP", -1.0, -1.0),
-    RewardTerm("astray", astray, "1{|heading error| > 1 rad}, on courses", "WMP", -1.0, -1.0),
-    RewardTerm("foot_slip", foot_slip, "g Σ |v_contact|", "ours", 0.0, -1.5),
-    RewardTerm(
-        "foot_swing", foot_swing, "g Σ max(0, 1 - swing / 0.1) 1{landed}", "ours", 0.0, -4.0
-    ),
-    RewardTerm(
-        "footfalls", footfalls, "g Σ 1{landed}; g = 1{flat} min(1, 2 level)", "ours", 0.0, -2.0
-    ),
-    RewardTerm("headway", headway, "d/dt min(max x, ∫ c_x + 0.5), on courses", "ours", 0.0, 2.0),
-)
+    RewardTerm("footfalls", footfalls, "g Σ 1{landed}; g = 1{flat} min(1, 2 level)", "ours"),
+    RewardTerm("headway", headway, "d/dt min(max x, ∫ c_x + 0.5), on courses", "ours"),
+):
+    REWARDS.add(_term.name, _term)
 
 
 class Rewards:
-    """The terms of a preset that have a weight; `names` in order."""
+    """The terms that have a weight; `names` in order."""
 
     def __init__(
-        self, preset: RewardPreset, weights: Mapping[str, float], device: torch.device
+        self,
+        preset: RewardPreset,
+        terms: Mapping[str, float],
+        device: torch.device,
+        *,
+        only_positive: bool = True,
     ) -> None:
-        chosen = {row.name: weights.get(row.name, row.weight(preset)) for row in REWARDS}
-        self._rows = [row for row in REWARDS if chosen[row.name] != 0]
-        self.names = tuple(row.name for row in self._rows)
-        weights_dt = [chosen[name] * CONTROL_DT for name in self.names]
+        """`terms` replace weights of the preset and add to it: first what is built in, in the order
+        of the table, then what is not, in the order given. `only_positive`: less than 0 is 0."""
+        self._only_positive = only_positive
+        weights = {**dict.fromkeys(REWARDS.added, 0.0), **WEIGHTS[preset], **terms}
+        chosen = {name: weight for name, weight in weights.items() if weight != 0}
+        self._terms = [REWARDS[name] for name in chosen]
+        self.names = tuple(term.name for term in self._terms)
+        weights_dt = [weight * CONTROL_DT for weight in chosen.values()]
         self._weights = torch.tensor(weights_dt, device=device)[:, None]
 
     def __call__(self, frame: Frame) -> tuple[Tensor, Tensor]:
-        """The reward [N], and the weighted terms [T, N] it is the clipped sum of."""
-        terms = torch.stack([row.function(frame) for row in self._rows]) * self._weights
-        return terms.sum(0).clamp_(min=0), terms
+        """The reward [N], and the weighted terms [T, N] it is the sum of."""
+        terms = torch.stack([term.function(frame) for term in self._terms]) * self._weights
+        total = terms.sum(0)
+        return total.clamp_(min=0) if self._only_positive else total, terms

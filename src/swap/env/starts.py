@@ -1,4 +1,4 @@
-"""Heights of the ground in, the poses new episodes start from out: standing, a little off."""
+"""Draws the poses that new episodes start from: standing, a little off."""
 
 import torch
 from torch import Tensor

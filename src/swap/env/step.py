@@ -1,4 +1,4 @@
-"""What one control step of an environment gives, and how one episode follows the other.
+"""What one control step of an environment returns, and how one episode follows another.
 
 Worlds are reset one step late. When an episode ends at step t, the observation returned at t is
 its true last one: the value beyond a time limit is the value of the next observation, and nothing

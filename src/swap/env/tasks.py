@@ -1,4 +1,4 @@
-"""Worlds in; which course each gets, what it is told to do there, and who begins anew, out.
+"""Decides which course each world gets, which commands, and which worlds begin a new episode.
 
 This is all in which training differs from measuring: here the tasks of training, whose levels
 follow the robots' successes; in `swap.env.trials` those of measuring, which are given.
@@ -9,6 +9,7 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
+from swap.courses import FAMILIES
 from swap.distributed import SINGLE_PROCESS, ProcessGroup
 from swap.env.bank import CourseBank, assign_families, build_bank
 from swap.env.cfg import CurriculumCfg, EnvCfg
@@ -21,7 +22,8 @@ from swap.state_dict import join_states
 
 
 class Tasks(Protocol):
-    """What N worlds are asked to do. On a GPU every method but `metrics` and `tensors` is recorded:
+    """What N worlds are asked to do. On a GPU every method but `metrics` and `state_dict` is
+    recorded:
     what they read and write from one step to the next stays in place."""
 
     bank: CourseBank
@@ -46,8 +48,8 @@ class Tasks(Protocol):
     def metrics(self, processes: ProcessGroup = SINGLE_PROCESS) -> dict[str, float]:
         """Figures by name, of the worlds of all processes, of which each has equally many."""
 
-    def tensors(self) -> dict[str, Tensor]:
-        """All that changes, by name; written in place only."""
+    def state_dict(self) -> dict[str, Tensor]:
+        """All that changes, by name, live; written in place only."""
 
 
 class CurriculumTasks:
@@ -65,9 +67,16 @@ class CurriculumTasks:
     @classmethod
     def of(cls, cfg: EnvCfg, rng: RandomSource, seed: int) -> "CurriculumTasks":
         """Those of a config: its families in their shares, on courses made from `seed`."""
-        names, shares = zip(*cfg.families, strict=True)
+        words, shares = zip(*cfg.families, strict=True)
+        names = [FAMILIES[word].name for word in words]
         bank = build_bank(
-            names, cfg.levels, cfg.variants, cfg.mirror_half, seed, cfg.max_difficulty
+            names,
+            cfg.levels,
+            cfg.variants,
+            cfg.mirror_half,
+            seed,
+            cfg.max_difficulty,
+            cfg.tilt_deg,
         )
         return cls(cfg.curriculum, bank, assign_families(shares, rng.n), rng)
 
@@ -103,5 +112,5 @@ class CurriculumTasks:
                     told[f"{what}/{name}"] = float(x) / processes.size
         return told
 
-    def tensors(self) -> dict[str, Tensor]:
-        return join_states(curriculum=self.curriculum.tensors())
+    def state_dict(self) -> dict[str, Tensor]:
+        return join_states(curriculum=self.curriculum.state_dict())

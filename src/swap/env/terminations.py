@@ -1,10 +1,11 @@
-"""A Frame in, who has come to an end and why out.
+"""Decides which episodes end, and why.
 
 Only failures are `terminated`: nothing comes after them. All other ends are `truncated`, success
 too: the robot could have gone on, so its value goes on. Were success final, it would cost all the
 reward of the rest of the episode, and a policy would learn to stop short of it.
 """
 
+import math
 from dataclasses import dataclass
 from enum import IntEnum
 
@@ -15,9 +16,7 @@ from swap.courses import HOLD_S, Goals, fallen
 from swap.env.cfg import TerminationCfg
 from swap.env.frame import Frame
 from swap.robots import Robot
-from swap.sim import CONTROL_DT
-
-GRAVITY = 9.81
+from swap.sim import CONTROL_DT, GRAVITY
 
 
 class EndReason(IntEnum):
@@ -63,6 +62,7 @@ class Terminations:
     def __init__(self, cfg: TerminationCfg, robot: Robot) -> None:
         self._cfg = cfg
         self._steps = round(cfg.episode_length_s / CONTROL_DT)
+        self._stall_s = math.inf if cfg.stall_s is None else cfg.stall_s
         self._hard_n = cfg.trunk_hard * robot.mass * GRAVITY
 
     def __call__(self, f: Frame, goals: Goals, alive: Tensor) -> Verdict:
@@ -75,7 +75,7 @@ class Terminations:
         causes = (  # of two at once the later one counts
             (EndReason.TIME, f.steps >= self._steps),
             (EndReason.STRAYED, ~f.course & (x_y.abs().amax(1) > cfg.stray_m)),
-            (EndReason.STALLED, f.stalled_s >= cfg.stall_s - CONTROL_DT / 2),
+            (EndReason.STALLED, f.stalled_s >= self._stall_s - CONTROL_DT / 2),
             (EndReason.SUCCESS, f.held_s >= HOLD_S - CONTROL_DT / 2),
             (EndReason.OFF_LANE, f.course & (x_y[:, 1].abs() > goals.lane)),
             (EndReason.TRUNK, touched | (f.trunk_force > self._hard_n)),

@@ -1,4 +1,4 @@
-"""Courses in, success or failure of one episode on each out: the environment for measuring.
+"""The environment for measuring: one episode on each given course, which succeeds or fails.
 
 Same physics, observations and ends as in training, but the course and the command of every world
 are given, there is no curriculum, and a world whose episode has ended stands idle. Noise,
@@ -14,7 +14,7 @@ from torch import Tensor
 from swap.courses import Course
 from swap.distributed import SINGLE_PROCESS, ProcessGroup
 from swap.env.bank import CourseBank
-from swap.env.cfg import CurriculumCfg, EngineName, EnvCfg
+from swap.env.cfg import CurriculumCfg, EnvCfg
 from swap.env.commands import Commands
 from swap.env.curriculum import Curriculum
 from swap.env.env import ParkourEnv
@@ -22,7 +22,7 @@ from swap.env.frame import Frame
 from swap.env.random_source import RandomSource
 from swap.env.terminations import EndReason, Verdict
 from swap.errors import UserError
-from swap.sim import CONTROL_DT, Draw, engine_device
+from swap.sim import CONTROL_DT, Draw, EngineName, engine_device
 from swap.state_dict import join_states
 
 
@@ -84,9 +84,9 @@ class FixedTasks:
     def metrics(self, processes: ProcessGroup = SINGLE_PROCESS) -> dict[str, float]:
         return {}
 
-    def tensors(self) -> dict[str, Tensor]:
+    def state_dict(self) -> dict[str, Tensor]:
         mine = {"idle": self.idle, "reason": self.reason, "trial_steps": self.steps}
-        return {**join_states(curriculum=self.curriculum.tensors()), **mine}
+        return {**join_states(curriculum=self.curriculum.state_dict()), **mine}
 
 
 class Trials(ParkourEnv):
@@ -118,7 +118,8 @@ class Trials(ParkourEnv):
         rng = rng or RandomSource(n, engine_device(engine, device), seed)
         self.trials = FixedTasks(cfg.curriculum, courses, each, command, rng)
         super().__init__(
-            *(cfg, n),
+            cfg,
+            n,
             engine=engine,
             device=device,
             seed=seed,

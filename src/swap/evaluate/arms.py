@@ -1,4 +1,4 @@
-"""Presets of the ablation in; what each network obeys, as measured, and how large it is, out."""
+"""Measures which networks of each arm of the ablation obey the mirror, and how large they are."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -68,9 +68,9 @@ def obeyed(trainer: Trainer) -> dict[str, bool]:
 
 
 def _mlp_obeys(mlp: NormalizedMLP, generator: torch.Generator) -> bool:
-    x = torch.randn(N, mlp.net.rep_in.dim, generator=generator)
-    there = mlp(mlp.coordinates(mlp.net.rep_in(x)))
-    return torch.equal(there, mlp.net.rep_out(mlp(mlp.coordinates(x))))
+    x = torch.randn(N, mlp.rep_in.dim, generator=generator)
+    there = mlp(mlp.coordinates(mlp.rep_in(x)))
+    return torch.equal(there, mlp.rep_out(mlp(mlp.coordinates(x))))
 
 
 def _model_obeys(model: WorldModel, generator: torch.Generator) -> dict[str, bool]:

@@ -1,4 +1,4 @@
-"""What trials that fail have in common: success by quarters of each thing that was random.
+"""Finds what failed trials have in common: success by quarters of everything that was random.
 
 Friction, masses and motors differ from trial to trial. Sorted by one of them and cut into four, the
 trials show how much it decides: the success of the four is the same where it decides nothing.

@@ -1,4 +1,4 @@
-"""Metrics of runs and files of `swap eval` in; curves, and the tables that compare them, out."""
+"""Reads metrics of runs and files of `swap eval`, and compares them as curves and tables."""
 
 import contextlib
 import json
@@ -18,8 +18,6 @@ from swap.runs.metrics import read_metrics
 Row = Mapping[str, Any]
 
 FRONTIER = "frontier/"
-SIZED = [name for name, family in FAMILIES.items() if family.size.low < family.size.high]
-"""The families whose frontier can move."""
 SLACK = 0.03
 """A run stops a little before its goal: one that lasted 8.8 minutes has a figure for 9."""
 COLUMNS = 6
@@ -55,6 +53,11 @@ class Curve:
         return float((steps[-1] - steps[0]) / took_s) if took_s > 0 else None
 
 
+def sized_families() -> list[str]:
+    """Those whose frontier can move."""
+    return [name for name, family in FAMILIES.items() if family.size.low < family.size.high]
+
+
 def read_curve(path: Path, name: str) -> Curve:
     """From the folder of a run, or a .jsonl file of its metrics."""
     told: list[dict[str, Any]] = []
@@ -72,10 +75,11 @@ def read_curve(path: Path, name: str) -> Curve:
                 rows.pop()
             rows.append(row)
     told_of = {key for row in rows for key in row}
-    families = [name for name in SIZED if FRONTIER + name in told_of]
+    families = [name for name in sized_families() if FRONTIER + name in told_of]
     if not families:
         raise UserError(
-            f"no frontier in '{path}'; name a run that trained a robot on courses with sizes"
+            f"no frontier in '{path}'; name a run that trained a robot on courses with sizes, and "
+            "courses of your own by --families file.py:NAME"
         )
     return Curve(
         name,
@@ -148,7 +152,7 @@ def _telling(path: Path) -> tuple[str, ...]:
 
 def trained_on(curves: Sequence[Curve]) -> list[str]:
     """The families of all runs, in their usual order."""
-    return [name for name in SIZED if any(name in curve.frontier for curve in curves)]
+    return [name for name in sized_families() if any(name in curve.frontier for curve in curves)]
 
 
 def measured_on(arms: Mapping[str, Sequence[Row]]) -> list[str]:

@@ -1,4 +1,4 @@
-"""The same scenes and actions in both engines in, how far apart they come out.
+"""Runs the same scenes and actions in both engines and measures how far they drift apart.
 
 Twice: each control step from a common state, in the thick of a fall; and freely for 100 physics
 steps, in which rounding grows with every impact.

@@ -1,4 +1,4 @@
-"""Curves and measured points in, figures out: one panel a family, one line a run or policy.
+"""Draws curves and measured points: one panel for each family, one line for each run.
 
 Drawn without pyplot: no window, no state. matplotlib is imported when something is drawn, for it
 takes as long as the rest of a command.
@@ -18,7 +18,7 @@ from swap.files import atomic_write
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+    from matplotlib.figure import Figure, SubFigure
 
 ENDINGS = (".png", ".svg")
 WIDTH_IN, DPI = 8.0, 150
@@ -74,7 +74,7 @@ def frontier_figure(curves: Sequence[Curve], families: Sequence[str]) -> "Figure
         for place, (family, axes) in enumerate(panels.items()):
             for k, curve in enumerate(curves):
                 values = curve.frontier.get(family, np.full_like(curve.minutes, np.nan))
-                axes.plot(curve.minutes, values, label=curve.name, **_look(k))
+                axes.plot(curve.minutes, values, label=curve.name, **line_style(k))
             axes.set_xlim(0, max(float(curve.minutes[-1]) for curve in curves))
             axes.set_ylim(bottom=0)
             axes.set_xlabel("minutes" if place + _columns(len(families)) >= len(families) else "")
@@ -84,7 +84,7 @@ def frontier_figure(curves: Sequence[Curve], families: Sequence[str]) -> "Figure
             for axes in panels.values():
                 _name_ends(axes)
         else:
-            _name_above(figure, panels)
+            legend_above(figure, panels)
     return figure
 
 
@@ -103,7 +103,7 @@ def success_figure(
                 success, low, high = (
                     np.array([row[key] for row in mine]) for key in ("success", "low", "high")
                 )
-                look = _look(k)
+                look = line_style(k)
                 if span.low == span.high:  # one size: the arms side by side
                     x = np.full(len(mine), float(k))
                     axes.vlines(x, low, high, color=look["color"])
@@ -122,7 +122,7 @@ def success_figure(
             else:
                 axes.tick_params(axis="y", length=0, labelleft=False)
         if len(arms) > 1:
-            _name_above(figure, panels, title)
+            legend_above(figure, panels, title)
         else:
             title = title or next(iter(arms))
             figure.suptitle(title, x=0.01, ha="left", fontsize=TITLE_PT)
@@ -147,14 +147,20 @@ def _columns(panels: int) -> int:
     return 2 if panels in (2, 4) else min(panels, 3)
 
 
-def _look(k: int) -> dict[str, Any]:
+def line_style(k: int) -> dict[str, Any]:
     n = len(COLOURS)
     return {"color": COLOURS[k % n], "linestyle": DASHES[k // n % len(DASHES)]}
 
 
-def _name_above(figure: "Figure", panels: Mapping[str, "Axes"], title: str = "") -> None:
+def legend_above(
+    figure: "Figure | SubFigure", panels: Mapping[str, "Axes"], title: str = ""
+) -> None:
     """The title is the legend's: one of the figure's own would be printed over it."""
-    lines = next(iter(panels.values())).get_lines()
+    lines = [
+        line
+        for line in next(iter(panels.values())).get_lines()
+        if not str(line.get_label()).startswith("_")  # matplotlib's sign for what has no name
+    ]
     names = [str(line.get_label()) for line in lines]
     columns = max(1, min(len(names), int(90 / (max(map(len, names)) + 6))))
     legend = figure.legend(

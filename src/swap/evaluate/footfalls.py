@@ -1,4 +1,4 @@
-"""Contacts and leg positions over time in, how the feet step out: pure functions of tensors.
+"""Measures how feet step from contacts and leg positions over time, with pure functions of tensors.
 
 A frame is the end of a control step. T frames are T - 1 control steps; the first frame only says
 how things stood before.

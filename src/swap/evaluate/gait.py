@@ -1,5 +1,4 @@
-"""A trained robot in; how it walks on flat ground, speed by speed, and how the reference gaits of
-that robot do, out.
+"""Measures how a trained robot walks on flat ground, speed by speed, beside its reference gaits.
 
 One episode in every world with mean actions and a fixed command; the noise, randomisation and
 scattered starts of training, but no pushes. What a robot does first is left out.
@@ -26,8 +25,8 @@ from swap.motions.effort import torques
 from swap.motions.library import commands, fitted
 from swap.robots import Robot
 from swap.robots.kinematics import leg_points_in_world
-from swap.runs.trained_robot import TrainedRobot, engine_for
-from swap.sim import CONTROL_DT
+from swap.runs.trained_robot import TrainedRobot
+from swap.sim import CONTROL_DT, engine_for
 
 SETTLE_S = 2.0
 """Left out at the start: the robot gets going."""

@@ -1,4 +1,4 @@
-"""An agent at work in, what its world model believes to see and what it foresaw out.
+"""Shows what an agent's world model believes it sees, and what it predicted earlier.
 
 Two images at every tick, from the same decoder: one of the present latent, which has seen the
 camera's image, and one of the latent of 20 ticks (2 s) ago, taken on to the present by the actions

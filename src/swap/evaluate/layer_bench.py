@@ -1,4 +1,4 @@
-"""Forward and backward time of each layer against its rivals, interleaved in one run, as ratios.
+"""Times each layer, forward and backward, against its rivals in one interleaved run.
 
 Rivals of the same width: the dense layer; `expanded`, which builds the full equivariant weight
 [[A, B], [B, A]] each pass, as most implementations do; and escnn where it is installed.

@@ -1,4 +1,4 @@
-"""The exactness report: every example layer on an input and on its mirror image, bit for bit."""
+"""Compares every example layer on an input and on its mirror image, bit for bit."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager

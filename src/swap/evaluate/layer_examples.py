@@ -7,6 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from swap.env.spaces import Spaces
 from swap.nn.basis import Basis
 from swap.nn.categorical import Categoricals
 from swap.nn.conv import ConvDecoder, ConvTrunk
@@ -17,7 +18,7 @@ from swap.nn.mlp import MLP
 from swap.nn.norm import RMSNorm
 from swap.nn.running_norm import RunningNorm
 from swap.nn.views import views_of
-from swap.symmetry import Rep, Spaces, regular, trivial
+from swap.symmetry import Rep, regular, trivial
 
 MirrorMap = Callable[[Tensor], Tensor]
 
@@ -151,7 +152,7 @@ def examples(steps: int = 60) -> list[Example]:
     spaces = Spaces()
     prop, act, priv = spaces.proprioception.rep, spaces.action.rep, spaces.privileged.rep
     history = spaces.actor_history.rep + spaces.command.rep + regular(256)
-    heights, style, wide = spaces.heights.rep, spaces.style.rep, regular(256)
+    heights, style, wide = spaces.predicted_heights.rep, spaces.style.rep, regular(256)
     latent = Categoricals()
     flip, number = flip_columns, trivial(1)
 

@@ -1,4 +1,4 @@
-"""Scenes and their mirror images in, how far what happens in one is from the other's image out.
+"""Measures how far a scene and its mirror image drift apart in simulation.
 
 Every pair of worlds starts mirrored: course, randomisation, state, targets and the noise of the
 camera. Then physics runs, and the second world must be the image of the first.
@@ -21,12 +21,13 @@ import torch
 from torch import Tensor
 
 from swap.courses import Boxes, Course, make
+from swap.env import Spaces
 from swap.evaluate.scenes import acting, dropped, everyone, moved
 from swap.robots import Robot
 from swap.sensors import DepthCamera, DepthCameraCfg, DepthNoiseCfg, HeightCfg, HeightMaps
-from swap.sim import Draw, Engine, Ranges, Start, draw, make_engine
+from swap.sim import GRAVITY, Draw, Engine, Ranges, Start, draw, make_engine
 from swap.sim.randomise import reps as draw_reps
-from swap.symmetry import ROTATION, VECTOR, Rep, quantities, signs, trivial
+from swap.symmetry import ROTATION, VECTOR, Rep, signs, trivial
 
 PAIRS = 16
 """Pairs of worlds a family."""
@@ -85,7 +86,7 @@ class SceneMirror:
 
     @staticmethod
     def of(robot: Robot) -> "SceneMirror":
-        body, heights = robot.body, quantities(robot.body)
+        body, seen = robot.body, Spaces(robot.body).fields
         joint, leg = body.joint_rep, body.leg_rep
         return SceneMirror(
             reps={
@@ -99,11 +100,11 @@ class SceneMirror:
                 "torque": joint,
                 "leg_pos": leg @ trivial(3) @ VECTOR,
                 "force": (leg * 3 + trivial()) @ VECTOR,  # feet, thighs, shanks, trunk
-                "depth": heights["depth"].rep,
-                "noisy": heights["depth"].rep,
-                "terrain": heights["terrain_heights"].rep,
-                "body": heights["body_heights"].rep,
-                "foot": heights["foot_heights"].rep,
+                "depth": seen["depth"].rep,
+                "noisy": seen["depth"].rep,
+                "terrain": seen["terrain_heights"].rep,
+                "body": seen["body_heights"].rep,
+                "foot": seen["foot_heights"].rep,
             },
             draws=draw_reps(robot),
         )
@@ -198,7 +199,7 @@ class Audit:
     def _compare(self) -> None:
         state = self.engine.state
         peak = max(joint.motor.torque for joint in self.robot.joints)
-        scale = {"torque": peak, "force": 9.81 * self.robot.mass}
+        scale = {"torque": peak, "force": GRAVITY * self.robot.mass}
         for name in sum((QUANTITIES[q] for q in QUANTITIES if q not in SENSED), ()):
             self._note(name, getattr(state, name), scale.get(name, 1.0))
 
@@ -222,7 +223,7 @@ class _Sensors:
         draws = self._camera.draws
         draws.key[half:] = draws.key[:half]
         draws.mirrored[half:] = audit.mirror.noise
-        self._maps = HeightMaps(HeightCfg(), n, slots, device)
+        self._maps = HeightMaps(HeightCfg(), len(legs), n, slots, device)
         everywhere = torch.ones(n, dtype=torch.bool, device=device)
         self._camera.reset(everywhere, *self._pose(), self._legs())
 

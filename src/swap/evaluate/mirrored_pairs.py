@@ -1,4 +1,4 @@
-"""Courses in, worlds in pairs out, each the mirror image of the other: course, robot and luck."""
+"""Makes worlds in pairs that mirror each other: course, robot and random numbers."""
 
 from collections.abc import Sequence
 

@@ -1,5 +1,5 @@
-"""A trained robot in; how far each of its networks, and its life in mirrored worlds, is from the
-mirror image, out.
+"""Measures how far a robot's networks, and its behaviour in mirrored worlds, are from their mirror
+image.
 
 First it is driven, without exploration, in pairs of mirrored worlds on the cpu engine: course,
 robot, start, noise and pushes of one are the image of the other's. Where policy and world model are
@@ -24,7 +24,7 @@ from swap.evaluate.layer_check import numerics
 from swap.evaluate.mirror_audit import TOLERANCE
 from swap.evaluate.mirrored_pairs import Pairs
 from swap.evaluate.scenes import bank_of
-from swap.learn.style_reward import FRAME, GROUP
+from swap.learn.style_reward import GROUP
 from swap.policy import LATENT, Agent, LatentState
 from swap.runs.trained_robot import TrainedRobot
 from swap.symmetry import VECTOR, Grid, Rep, trivial
@@ -41,6 +41,8 @@ GRID = 1024.0
 Two mirrored worlds are some 1e-12 apart, in float64. Now and then that becomes a unit in the last
 place of a float32 observation; a policy answers it, and a walking robot is chaos: without rounding
 the trained teacher and its image were 2e-6 m apart after 2 s, and 1 m after 6 s."""
+SENSED = 1e-3
+"""An observation that mirrors is off by less than this times its largest value."""
 LIMIT_M = TOLERANCE["cpu"]["position"]
 Outputs = dict[str, Tensor]
 
@@ -75,6 +77,35 @@ class ModelAudit:
         self._done: list[Tensor] = []
         self._off: list[Tensor] = []
         self._way: list[Tensor] = []
+
+    # --- sensed ---------------------------------------------------------------------------------
+    @torch.no_grad()
+    def sensed(self, steps: int = 25) -> Iterator[dict[str, Any]]:
+        """A row for each observation beside the usual ones: how far what mirrored worlds observe is
+        from the mirror image, under mirrored actions. Networks obey any rep, worlds only the right
+        one."""
+        env, names = self.env, [term.name for term in self.env.spaces.extra]
+        if not names:
+            return
+        rep, draw = env.spaces.action.rep, torch.Generator().manual_seed(self._seed)
+        largest, errors = dict.fromkeys(names, 0.0), dict.fromkeys(names, 0.0)
+        obs = env.reset()
+        for _ in range(steps):
+            for name in names:
+                here, there = obs[name].chunk(2)
+                off = (there - env.groups[name].rep(here)).abs().max()
+                largest[name] = max(largest[name], float(here.abs().max()))
+                errors[name] = max(errors[name], float(off))
+            half = 0.5 * torch.randn(self.pairs, rep.dim, generator=draw).to(env.device)
+            obs = env.step(torch.cat([half, rep(half)])).obs
+        for name in names:
+            yield {
+                "observation": name,
+                "largest": largest[name],
+                "error": errors[name],
+                # Written so that NaN fails.
+                "pass": errors[name] <= SENSED * largest[name],
+            }
 
     # --- driven ---------------------------------------------------------------------------------
     @torch.no_grad()
@@ -152,7 +183,7 @@ class ModelAudit:
                 obs = {**obs, LATENT: state.h}
             told["actor"].append(policy.act(obs, explores))
             told["critic"].append(policy.value(obs)[:, None])
-            frame = self._frame(obs)
+            frame = obs[GROUP]
             if self.discriminator is not None and last is not None:
                 pair = self.discriminator.coordinates(torch.cat((last, frame), -1))
                 told["discriminator"].append(self.discriminator(pair)[:, None])
@@ -185,10 +216,6 @@ class ModelAudit:
         groups = self.env.groups
         return {n: groups[n].rep(x) if n in groups else x.flip(-1) for n, x in obs.items()}
 
-    def _frame(self, obs: Outputs) -> Tensor:
-        group = self.env.groups[GROUP]
-        return torch.cat([obs[GROUP][:, group[name]] for name in FRAME], -1)
-
 
 def _rounded(obs: Outputs) -> Outputs:
     return {name: (x * GRID).round() / GRID for name, x in obs.items()}
@@ -197,7 +224,7 @@ def _rounded(obs: Outputs) -> Outputs:
 def _seen(state: LatentState, obs: Mapping[str, Tensor], fresh: Tensor, noise: Tensor) -> Outputs:
     """What the parts of the world model say to an observation, if it is a tick; else nothing."""
     model = state.model
-    depth, prop = model.codec.from_linear(obs["depth_noisy"]), obs["proprioception"]
+    depth, prop = model.codec.from_linear(obs["depth_noisy"]), model.prop_of(obs)
     if not state.observe(fresh, lambda: (depth, prop, noise)):
         return {}
     ahead = model.predict(state.latent, state.actions, noise)

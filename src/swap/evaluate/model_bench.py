@@ -1,4 +1,4 @@
-"""The world model's sizes and times, equivariant and plain, interleaved in one run."""
+"""Measures the world model's size and speed, equivariant and plain, in one interleaved run."""
 
 import statistics
 from collections.abc import Callable, Sequence

@@ -1,5 +1,6 @@
-"""The same depth images as ours, from mujoco-warp's own renderer."""
+"""Renders our depth images with mujoco-warp's own renderer, for comparison."""
 
+import math
 from collections.abc import Callable
 
 import mujoco_warp as mjw
@@ -25,7 +26,8 @@ class MujocoRenderer:
         self._engine, self._optics = engine, optics
         model = build_spec(engine.robot, engine.boxes.slots).compile()
         model.geom_group[engine.boxes.slots :] = HIDDEN
-        model.cam_fovy[:] = optics.fov_deg
+        up = math.tan(math.radians(optics.fov_deg) / 2) * optics.rows / optics.cols
+        model.cam_fovy[:] = math.degrees(2 * math.atan(up))  # ours is the horizontal one
         with wp.ScopedDevice(wp.device_from_torch(engine.device)):
             self._context = mjw.create_render_context(
                 model,

@@ -1,4 +1,4 @@
-"""A trained robot in; the largest box and gap it masters in a wanted share of trials, out.
+"""Finds the largest box and gap that a trained robot masters in a wanted fraction of trials.
 
 By bisection: a probe is so many trials of one size, and success is taken to fall as sizes grow. All
 searches go on side by side and share their probes: each round measures the next size of everyone.

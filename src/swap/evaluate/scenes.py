@@ -1,4 +1,4 @@
-"""A seed in, courses of many families and robots on them out: what audits and benches run on."""
+"""Makes random courses with robots on them, for checks and benchmarks."""
 
 from collections.abc import Sequence
 from dataclasses import fields

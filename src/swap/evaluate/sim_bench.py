@@ -1,4 +1,4 @@
-"""World counts in, control steps a second, ms a batch of images and height maps, and memory out.
+"""Measures how fast and with how much memory worlds are stepped and sensors computed.
 
 Whatever is compared takes turns in one run. Every figure is a median over slices of time that were
 waited for at both ends, after a warm-up that compiles.
@@ -140,7 +140,7 @@ class _Entry:
         n, slots, device, state = self.n, self.slots, self.engine.device, self.engine.state
         boxes = self.engine.boxes
         camera = DepthCamera(DepthCameraCfg(), self.engine.robot.camera, n, slots, device)
-        maps = HeightMaps(HeightCfg(), n, slots, device)
+        maps = HeightMaps(HeightCfg(), len(self.engine.robot.legs), n, slots, device)
         camera.reset(everyone(self.engine), state.base_pos, state.base_quat)
         camera.capture(boxes)
 

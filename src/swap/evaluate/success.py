@@ -1,4 +1,4 @@
-"""A trained policy in; how often it succeeds, by family and size of the obstacle, out.
+"""Measures how often a trained policy succeeds, by family and size of the obstacle.
 
 Each point is so many trials of one size: one episode each, on a random course of its own, with mean
 actions, a fixed command, and the noise, randomisation and scattered starts of training. A trial is
@@ -22,7 +22,8 @@ from swap.env.trials import TrialResults, Trials
 from swap.errors import UserError
 from swap.evaluate.causes import RANDOM, causes, drawn_values
 from swap.evaluate.wilson import wilson
-from swap.runs.trained_robot import TrainedRobot, engine_for
+from swap.runs.trained_robot import TrainedRobot
+from swap.sim import engine_for
 
 Side = Literal["left", "right", "both"]
 """Where courses are high that have a high side: left, as they are built; right, all mirrored; both,
@@ -62,11 +63,20 @@ def points(
     return out
 
 
-def course_of(family: str, difficulty: float, trial: int, *, seed: int, side: Side) -> Course:
+def course_of(
+    family: str,
+    difficulty: float,
+    trial: int,
+    *,
+    seed: int,
+    side: Side,
+    tilt_deg: tuple[float, float] | None = None,
+) -> Course:
     """The course of one trial. It depends on nothing else: not on how many trials there are, nor
     on what else is measured."""
     size = round(size_of(family, difficulty) * 1e4)  # the same point, however it was asked for
-    made = make(family, difficulty, np.random.default_rng([seed, trial, size, *family.encode()]))
+    rng = np.random.default_rng([seed, trial, size, *family.encode()])
+    made = make(family, difficulty, rng, tilt_deg)
     return made.mirror() if side == "right" or (side == "both" and trial % 2) else made
 
 
@@ -79,13 +89,16 @@ def measure(
     device: str,
     seed: int = 0,
     side: Side = "both",
+    tilt_deg: tuple[float, float] | None = None,
     blind: bool = False,
     why: bool = False,
     told: Callable[[Progress], None] | None = None,
 ) -> Iterator[dict[str, Any]]:
-    """A row a speed and point, batch by batch. `blind`: with the camera blanked. `why`: rows tell
-    the causes of failures. `told` is called several times a batch."""
+    """A row a speed and point, batch by batch. `tilt_deg`: of tilted courses, by default as in the
+    robot's training. `blind`: with the camera blanked. `why`: rows tell the causes of failures.
+    `told` is called several times a batch."""
     _check(robot, trials, speeds_mps, seed, blind)
+    tilt_deg = tilt_deg or robot.cfg.env.tilt_deg
     each, at_once = len(wanted) * trials, WORLDS[engine_for(device)]
     for pass_, speed in enumerate(speeds_mps):
         reasons = torch.empty(0, dtype=torch.long)  # of the trials that are not in a row yet
@@ -94,7 +107,8 @@ def measure(
         for first in range(0, each, at_once):
             numbers = range(first, min(first + at_once, each))
             courses = [
-                course_of(*wanted[k // trials], k % trials, seed=seed, side=side) for k in numbers
+                course_of(*wanted[k // trials], k % trials, seed=seed, side=side, tilt_deg=tilt_deg)
+                for k in numbers
             ]
             before = pass_ * each + first
             look = partial(_tell, told, before, len(courses), len(speeds_mps) * each)

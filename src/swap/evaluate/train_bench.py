@@ -1,4 +1,4 @@
-"""A preset in; how long each part of a training iteration takes, steps a second and memory, out.
+"""Measures how long each part of a training iteration takes, steps a second, and memory.
 
 First whole iterations are timed as they run. Then some more with every part between two marks: that
 is a little slower, and its shares are what counts.

@@ -1,4 +1,4 @@
-"""Successes of so many trials -> the interval in which the true rate lies, by Wilson's score."""
+"""Computes Wilson's score interval of a success rate."""
 
 import math
 

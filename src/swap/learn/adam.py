@@ -1,10 +1,10 @@
-"""Gradients in, better parameters out: Adam in one kernel that can also hold still.
+"""Adam in one kernel, which can also skip an update.
 
 A step that is not sound is taken back by the kernel itself, so nothing waits for the device. All
 its tensors are there from the start: recordings and restored runs need them in place.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import torch
@@ -44,8 +44,7 @@ class GuardedAdam(torch.optim.Adam):
             p.grad = gradient.contiguous()  # fused Adam takes it that layouts agree
         self.step()
 
-    def tensors(self, names: Iterable[tuple[str, Tensor]]) -> Iterator[tuple[str, Tensor]]:
-        """Its own tensors by the names of the parameters; to restore, copy into them."""
-        for name, p in names:
-            for key, value in self.state[p].items():
-                yield f"adam/{name}/{key}", value
+    def named_state(self, parameters: Iterable[tuple[str, Tensor]]) -> dict[str, Tensor]:
+        """Its own tensors, live, by the names of the parameters. (A `load_state_dict` of torch's
+        optimisers puts others in their place.)"""
+        return {f"{name}/{key}": x for name, p in parameters for key, x in self.state[p].items()}

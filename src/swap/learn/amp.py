@@ -1,12 +1,11 @@
-"""Reference motion and the policy's own -> a discriminator that tells them apart, and a reward for
-motion that it takes for the reference (adversarial motion prior).
+"""Trains a discriminator to tell reference motion from the policy's, and rewards motion that it
+takes for reference (adversarial motion prior).
 
 Expert and policy are told apart by least squares, +1 and -1; a penalty on the gradient at the
 expert's samples keeps the answer smooth. The gradient is that with respect to the normalised input.
 Nothing here waits for the device; a step that is not finite, or has no data, changes nothing.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import torch
@@ -19,7 +18,9 @@ from swap.learn.adam import GuardedAdam
 from swap.learn.gradient_step import Gradients, PooledNorms, finite, gradient_step
 from swap.learn.metrics import MetricAccumulator
 from swap.learn.ring_buffer import RingBuffer
+from swap.nn import MLP
 from swap.policy.discriminator import Discriminator, style_reward
+from swap.state_dict import join_states
 from swap.symmetry import Rep
 from swap.validate import check_numbers
 
@@ -122,6 +123,7 @@ class AMP:
 
     def _make_adam(self, device: torch.device) -> None:
         net = self.net.mlp.net
+        assert isinstance(net, MLP)
         assert net.out is not None
         head = list(net.out.parameters())
         trunk = [p for p in self.net.parameters() if all(p is not q for q in head)]
@@ -220,13 +222,13 @@ class AMP:
         }
 
     # --- for a resume ---------------------------------------------------------------------------
-    def state(self) -> Iterator[tuple[str, Tensor]]:
-        """All that changes, by name; to restore, copy into it."""
-        for name, x in self.net.state_dict().items():
-            yield f"net/{name}", x
-        yield from self.adam.tensors(self.net.named_parameters())
-        for name, x in self.ring.state():
-            yield f"ring/{name}", x
+    def state_dict(self) -> dict[str, Tensor]:
+        """All that changes, live."""
+        return join_states(
+            net=self.net.state_dict(),
+            adam=self.adam.named_state(self.net.named_parameters()),
+            ring=self.ring.state_dict(),
+        )
 
 
 def _sound(pair: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:

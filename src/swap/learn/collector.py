@@ -1,4 +1,4 @@
-"""A policy and worlds in; a rollout with advantages out, without waiting for the device."""
+"""Collects a rollout with advantages, without waiting for the device."""
 
 from collections.abc import Callable, Mapping
 
@@ -15,6 +15,7 @@ from swap.learn.rollout import Rollout
 from swap.learn.style_reward import StyleReward
 from swap.learn.vec_env import VecEnv
 from swap.policy import ActorCritic
+from swap.state_dict import join_states
 
 FIGURES = ("reward", "value", "std", "explained_variance")
 HUGE = 1e15
@@ -194,6 +195,16 @@ class Collector:
         mean = total / n.clamp(min=1)
         (square,) = self.processes.all_reduce(torch.where(valid, x - mean, 0.0).square().sum())
         return mean, (square / (n - 1).clamp(min=1)).sqrt()
+
+    # --- for a resume ---------------------------------------------------------------------------
+    def state_dict(self) -> dict[str, Tensor]:
+        """What the worlds have last given, live."""
+        state = {**join_states(obs=self.obs), "begun": self.begun}
+        if self.latent_tracker is not None:
+            state |= self.latent_tracker.state_dict()
+        if self.style is not None:
+            state |= join_states(style=self.style.state_dict())
+        return state
 
 
 def bounded(x: Tensor) -> Tensor:

@@ -1,4 +1,4 @@
-"""Rewards and values -> advantages and returns (generalised advantage estimation)."""
+"""Computes advantages and returns from rewards and values (generalised advantage estimation)."""
 
 import torch
 from torch import Tensor

@@ -1,4 +1,4 @@
-"""One gradient step of several processes: what each finds on its samples in, what all found out.
+"""Takes one gradient step together with other processes, averaged over all their samples.
 
 Each process first finds the gradients and figures of its own samples. These are means over the
 samples that count, so the mean over everybody's samples is the mean over processes, weighted by how

@@ -1,4 +1,4 @@
-"""Observations of worlds that are being stepped in, what they know of the terrain out: h.
+"""Keeps the world model's latent state of all worlds while they are stepped.
 
 The latent ticks every k steps, and every tick is put away for the world model to learn from.
 """
@@ -12,10 +12,12 @@ from swap.device.cuda_graph import GraphedCallable
 from swap.learn.mirrored_inputs import MIRRORED_LATENT, MirroredLatent
 from swap.learn.replay import ReplayBuffer
 from swap.policy import LATENT, LatentState, TickClock
+from swap.state_dict import join_states
 from swap.world_model import WorldModel
 
-READS = ("proprioception", "depth_noisy", "depth_clean", "body_heights", "foot_heights")
-"""Groups of observations that a tick reads."""
+IMAGES = ("depth_noisy", "depth_clean")
+HEIGHTS = ("body_heights", "foot_heights")
+"""What a tick reads of an observation, beside what the world model reads."""
 
 
 class LatentTracker:
@@ -41,6 +43,7 @@ class LatentTracker:
             {} if self.mirrored is None else {MIRRORED_LATENT: self.mirrored}
         )
         self.draw_noise = noise
+        self.reads = (*model.cfg.reads, *IMAGES, *HEIGHTS)
         self.reset = GraphedCallable(self._reset, device, enabled=capture)
         self.tick = GraphedCallable(self._tick, device, enabled=capture)
 
@@ -64,9 +67,14 @@ class LatentTracker:
         for state in self.latent_states.values():
             state.write(action, place)
 
+    def state_dict(self) -> dict[str, Tensor]:
+        """The latents, live."""
+        states = self.latent_states.items()
+        return join_states(**{name: state.state_dict() for name, state in states})
+
     def _look(self, obs: Mapping[str, Tensor]) -> None:
         noises = [self.draw_noise() for _ in self.latent_states]
-        self.tick(*noises, **{name: obs[name] for name in READS})
+        self.tick(*noises, **{name: obs[name] for name in self.reads})
 
     def _reset(self, fresh: Tensor) -> None:
         for state in self.latent_states.values():
@@ -74,8 +82,8 @@ class LatentTracker:
 
     @torch.no_grad()
     def _tick(self, *noises: Tensor, **obs: Tensor) -> None:
-        """Noise for each of the latent states, and what READS names."""
-        code, prop = self.model.codec, obs["proprioception"]
+        """Noise for each of the latent states, and what `reads` names."""
+        code, prop = self.model.codec, self.model.prop_of(obs)
         # Worlds that broke: they are about to be reset, and must not spoil their latents till then.
         noisy, clean = (code.from_linear(obs[f"depth_{x}"]) for x in ("noisy", "clean"))
         sound = torch.isfinite(prop.sum(-1) + noisy.sum((1, 2)))

@@ -1,4 +1,4 @@
-"""Named figures that grow on the device and come to the host in one transfer."""
+"""Accumulates named figures on the device and reads them in one transfer."""
 
 from collections.abc import Sequence
 

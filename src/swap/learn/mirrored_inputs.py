@@ -1,4 +1,4 @@
-"""Observations of worlds in, those of their mirror images out, and the latent of the mirrored ones.
+"""Mirrors the observations of worlds, and keeps the latent state of the mirrored worlds.
 
 The latent of a plain world model has no mirror map. What it would have been in the mirror is known
 only by living there: `MirroredLatent` is a second latent of the same model, which sees and does

@@ -1,10 +1,9 @@
-"""Sequences from the replay in, a better world model out: eq. 9, by Adam with clipped gradients.
+"""Trains the world model on sequences from the replay: eq. 9, by Adam with clipped gradients.
 
 Nothing waits for the device. Gradients are clipped by the size of the weights they change (adaptive
 gradient clipping), and a step that is not finite changes nothing and is counted.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import torch
@@ -16,6 +15,7 @@ from swap.learn.adam import GuardedAdam
 from swap.learn.gradient_step import Gradients, finite, gradient_step, scaled
 from swap.learn.metrics import MetricAccumulator
 from swap.learn.replay import ReplayBuffer
+from swap.state_dict import join_states
 from swap.validate import check_numbers
 from swap.world_model import Sequences, WorldModel, WorldModelCfg
 
@@ -125,7 +125,7 @@ class ModelLearner:
             self.faults.add([torch.ones_like(sound), ~sound, *~good])
 
     # --- for a resume ---------------------------------------------------------------------------
-    def state(self) -> Iterator[tuple[str, Tensor]]:
-        """The optimiser's own tensors, by name; to restore, copy into them."""
-        yield "count", self.count
-        yield from self.adam.tensors(self.model.named_parameters())
+    def state_dict(self) -> dict[str, Tensor]:
+        """The optimiser's own tensors, live."""
+        moments = self.adam.named_state(self.model.named_parameters())
+        return {"count": self.count, **join_states(adam=moments)}

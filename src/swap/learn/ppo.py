@@ -1,11 +1,10 @@
-"""A rollout with advantages -> a better policy, by clipped surrogate steps (PPO).
+"""Improves the policy on a rollout with advantages, by clipped surrogate steps (PPO).
 
 Nothing here waits for the device. The learning rate is a tensor, adapted where it lives; a step
 whose loss or gradient is not finite is taken back by the optimiser's own kernel and counted.
 """
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import torch
@@ -20,6 +19,7 @@ from swap.learn.metrics import MetricAccumulator
 from swap.learn.rollout import Batch, Rollout
 from swap.nn import Gaussian
 from swap.policy import ActorCritic
+from swap.state_dict import join_states
 from swap.validate import check_numbers
 
 MEANS = ("policy_loss", "value_loss", "entropy", "kl", "clipped", "grad_norm", "lr")
@@ -228,7 +228,7 @@ class PPO:
         self.lr.copy_(rate.clamp(*self.cfg.lr_range))
 
     # --- for a resume ---------------------------------------------------------------------------
-    def state(self) -> Iterator[tuple[str, Tensor]]:
-        """The optimiser's own tensors, by name; to restore, copy into them."""
-        yield "lr", self.lr
-        yield from self.adam.tensors(self.policy.named_parameters())
+    def state_dict(self) -> dict[str, Tensor]:
+        """The optimiser's own tensors, live."""
+        moments = self.adam.named_state(self.policy.named_parameters())
+        return {"lr": self.lr, **join_states(adam=moments)}

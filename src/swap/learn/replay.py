@@ -1,11 +1,10 @@
-"""Ticks of all worlds in, sequences of them out: a ring for every world, on the device.
+"""Stores the ticks of all worlds in rings on the device, and samples sequences from them.
 
 Images are bytes, the rest half precision: 10 kB a tick and world. A latent is kept with every tick,
 so that a sequence from the middle of an episode can begin with what was known there.
 """
 
 from collections.abc import Mapping
-from typing import Any
 
 import torch
 import torch.nn.functional as F
@@ -51,8 +50,8 @@ class ReplayBuffer:
             self.data |= {f"mirrored_{x}": torch.zeros_like(self.data[x]) for x in ("h", "z")}
         self.slot = torch.zeros(1, dtype=torch.long, device=device)
         """Where the next tick goes."""
-        self.filled = 0
-        """Ticks there are; known to the host, so that nobody has to ask the device."""
+        self.filled = torch.tensor(0)
+        """Ticks there are; on the CPU, so that nobody has to ask the device."""
 
     def store(
         self, tick: Mapping[str, Tensor], latent: Latent, mirrored: Latent | None = None
@@ -71,12 +70,12 @@ class ReplayBuffer:
         return {"h": latent.h, "z": variables.argmax(-1)}
 
     def stored(self) -> None:
-        self.filled = min(self.filled + 1, self.ticks)
+        self.filled.add_(1).clamp_(max=self.ticks)
 
     def starts(self, length: int) -> int:
         """How many places a sequence of that length can begin at. The oldest tick is no such place:
         what was known before it is gone."""
-        return max(0, self.filled - length)
+        return max(0, int(self.filled) - length)
 
     def take(
         self, worlds: Tensor, starts: Tensor, length: int, *, mirrored: bool = False
@@ -106,7 +105,7 @@ class ReplayBuffer:
         is written next, which in a full ring is the oldest."""
         if not self.starts(length):
             raise UserError(f"{self.filled} ticks hold no sequence of {length} after a first one")
-        empty = self.ticks - self.filled  # slots from the next one on that hold nothing yet
+        empty = self.ticks - int(self.filled)  # slots from the next one on that hold nothing yet
         return empty + 1 + (chance * self.starts(length)).long()
 
     # --- resume ---------------------------------------------------------------------------------
@@ -114,12 +113,10 @@ class ReplayBuffer:
     def small(self) -> bool:
         return sum(x.nbytes for x in self.data.values()) <= SMALL
 
-    def tensors(self) -> dict[str, Tensor]:
-        """Live ones, to keep and to put back; nothing if there is too much of it."""
-        return {**self.data, "slot": self.slot} if self.small else {}
+    def state_dict(self) -> dict[str, Tensor]:
+        """All there is, live; nothing if there is too much of it."""
+        return {**self.data, "slot": self.slot, "filled": self.filled} if self.small else {}
 
-    def numbers(self) -> dict[str, Any]:
-        return {"filled": self.filled if self.small else 0}
-
-    def restore(self, numbers: Mapping[str, Any]) -> None:
-        self.filled = numbers["filled"]
+    def clear(self) -> None:
+        """Forget all ticks."""
+        self.filled.zero_()

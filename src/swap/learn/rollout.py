@@ -1,4 +1,4 @@
-"""T steps of N worlds, kept on the device in tensors made once; rows out by index."""
+"""Stores T steps of N worlds on the device, and gives rows of them by index."""
 
 from typing import NamedTuple
 

@@ -1,4 +1,5 @@
-"""Moments of an iteration -> seconds between them, without waiting for the device in between."""
+"""Measures the seconds between moments of an iteration, without waiting for the device in
+between."""
 
 import time
 

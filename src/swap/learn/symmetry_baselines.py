@@ -1,4 +1,4 @@
-"""Learners that are told of the mirror instead of obeying it: by a penalty, or by mirrored samples.
+"""Learners that are told of the mirror but do not obey it: by a loss, or by mirrored samples.
 
 For plain networks; equivariant ones have nothing to gain. `loss` (Yu et al. 2018) adds to PPO's
 loss how far the actor is from mirroring,

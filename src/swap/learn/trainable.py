@@ -1,4 +1,4 @@
-"""What a run can train: anything that iterates and can be put away and taken out again."""
+"""What a run can train: anything that iterates and whose state can be saved and restored."""
 
 from collections.abc import Mapping
 from typing import Any, Protocol
@@ -23,11 +23,11 @@ class Trainable(Protocol):
         """The run will have so many control steps in all, by its goals and its speed so far; told
         again when that changes. Schedules follow it."""
 
-    def tensors(self) -> dict[str, Tensor]:
+    def state_dict(self) -> dict[str, Tensor]:
         """Weights, optimiser, normalisers, curriculum, generators: all that changes."""
 
     def numbers(self) -> dict[str, Any]:
         """The same for what is no tensor, as JSON can hold it."""
 
-    def restore(self, tensors: Mapping[str, Tensor], numbers: Mapping[str, Any]) -> None:
+    def load_state_dict(self, state: Mapping[str, Tensor], numbers: Mapping[str, Any]) -> None:
         """Exactly the trainable that gave these; the tensors come on the CPU."""

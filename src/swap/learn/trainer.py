@@ -1,4 +1,4 @@
-"""Worlds in, a trained policy out: the loop, and all it takes to go on tomorrow as if today."""
+"""The training loop, and all the state it takes to resume it exactly."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -22,7 +22,7 @@ from swap.learn.ppo import PPO, PPOCfg
 from swap.learn.replay import ReplayBuffer
 from swap.learn.rollout import Rollout
 from swap.learn.stopwatch import Stopwatch
-from swap.learn.style_reward import GROUP, StyleReward, frame_of
+from swap.learn.style_reward import GROUP, StyleReward
 from swap.learn.symmetry_baselines import (
     AugmentedAMP,
     AugmentedModelLearner,
@@ -31,7 +31,7 @@ from swap.learn.symmetry_baselines import (
     SymmetryCfg,
 )
 from swap.learn.vec_env import VecEnv
-from swap.policy import LATENT, PolicyCfg, build_networks
+from swap.policy import PolicyCfg, build_networks
 from swap.state_dict import copy_into, join_states, sub_state
 from swap.validate import check_numbers
 
@@ -186,11 +186,8 @@ class Trainer:
     @property
     def _shared(self) -> dict[str, Any]:
         """What all of them are given."""
-        return {
-            "metrics": self.metrics,
-            "capture": self.cfg.capture,
-            "processes": self.processes,
-        }
+        more = {"capture": self.cfg.capture, "processes": self.processes}
+        return {"metrics": self.metrics, **more}
 
     def _make_ppo(self) -> PPO:
         make: Callable[..., PPO] = AugmentedPPO if self.augments else PPO
@@ -211,7 +208,7 @@ class Trainer:
         if self.learner is not None:
             latent_tracker = self._make_latent_tracker(self.learner.replay)
         if self.amp is not None:
-            style = StyleReward(self.amp, self.env.spec.groups[GROUP], self.env.n)
+            style = StyleReward(self.amp, self.env.spec.groups[GROUP].dim, self.env.n)
         if self.mirrors:
             mirrored_inputs = MirroredInputs(
                 self.policy, self.env.spec.groups, self.device, self.augments
@@ -228,19 +225,13 @@ class Trainer:
         )
 
     def _make_latent_tracker(self, replay: ReplayBuffer) -> LatentTracker:
-        return LatentTracker(
-            self.model,
-            replay,
-            self.latent_noise,
-            self.device,
-            capture=self.cfg.capture,
-            mirrored=self.mirrors,
-        )
+        options = {"capture": self.cfg.capture, "mirrored": self.mirrors}
+        return LatentTracker(self.model, replay, self.latent_noise, self.device, **options)
 
     def _make_amp(self, cfg: AMPCfg, reference: Tensor | None) -> AMP:
         if reference is None:
             raise UserError("style needs reference motion; give transitions, or set amp to None")
-        frame, split = frame_of(self.env.spec.groups[GROUP]), self.processes.split_evenly
+        frame, split = self.env.spec.groups[GROUP], self.processes.split_evenly
         batch, kept = split(cfg.batch, "amp.batch"), max(1, cfg.replay // self.processes.size)
         cfg = replace(cfg, batch=batch, replay=kept)
         return (AugmentedAMP if self.augments else AMP)(
@@ -254,62 +245,57 @@ class Trainer:
         )
 
     # --- resume ---------------------------------------------------------------------------------
-    def tensors(self) -> dict[str, Tensor]:
-        """All that changes, copied."""
-        out = join_states(policy=self.policy.state_dict(), env=self.env.tensors())
-        out |= {**self._live(), "generator": self.generator.get_state()}
-        return {name: x.detach().clone() for name, x in out.items()}
+    def state_dict(self) -> dict[str, Tensor]:
+        """All that changes, copied: to go on does not change it."""
+        state = {**self._live(), **join_states(env=self.env.state_dict())}
+        state["generator"] = self.generator.get_state()
+        return {name: x.detach().clone() for name, x in state.items()}
 
     def numbers(self) -> dict[str, Any]:
         """What is no tensor, as JSON can hold it."""
-        out: dict[str, Any] = {"iteration": self.iteration, "planned": self.planned}
-        out["running"] = self.collector.running
-        if (latent_tracker := self.collector.latent_tracker) is not None:
-            out |= {
-                LATENT: latent_tracker.latent_state.numbers(),
-                "replay": latent_tracker.replay.numbers(),
-            }
-        return {**out, "env": self.env.numbers()}
+        return {
+            "iteration": self.iteration,
+            "planned": self.planned,
+            "running": self.collector.running,
+        }
 
-    def restore(self, tensors: Mapping[str, Tensor], numbers: Mapping[str, Any]) -> None:
+    def load_state_dict(self, state: Mapping[str, Tensor], numbers: Mapping[str, Any]) -> None:
         """Exactly the trainer that gave these, its config being the same. Written in place:
         recordings keep their addresses."""
-        self.policy.load_state_dict(sub_state("policy/", tensors))
-        copy_into(self._live(), tensors)
-        self.generator.set_state(tensors["generator"].cpu())
+        if self.learner is not None:
+            self.learner.replay.clear()  # a large one is not kept
+        copy_into(self._live(), state)
+        self.generator.set_state(state["generator"].cpu())
         self.iteration, self.collector.running = numbers["iteration"], numbers["running"]
         self.planned = numbers.get("planned")
-        if (latent_tracker := self.collector.latent_tracker) is not None:
-            for name, rate in latent_tracker.latent_states.items():
-                rate.restore(sub_state(f"{name}/", tensors), numbers[LATENT])
-            latent_tracker.replay.restore(numbers["replay"])
-        self.env.restore(sub_state("env/", tensors), numbers["env"])
-        self.statistics.begin()
-        if self.amp is not None:
-            self.amp.statistics.begin()
+        self.env.load_state_dict(sub_state("env/", state))
+        self._begin_statistics()
 
     def learned(self) -> dict[str, Tensor]:
         """Live: the networks with their normalisers, and the optimisers."""
-        parts = {**join_states(policy=self.policy.state_dict()), **self._live()}
-        return {name: x for name, x in parts.items() if name.startswith(NETWORKS + OPTIMISERS)}
+        parts = NETWORKS + OPTIMISERS
+        return {name: x for name, x in self._live().items() if name.startswith(parts)}
 
     def begin_with(self, tensors: Mapping[str, Tensor]) -> None:
         """Take over what another run has learned, all of it or some; before the first iteration."""
         copy_into({name: x for name, x in self.learned().items() if name in tensors}, tensors)
+        self._begin_statistics()
+
+    def _live(self) -> dict[str, Tensor]:
+        """What changes in place, but for the worlds."""
+        parts = join_states(policy=self.policy.state_dict(), ppo=self.ppo.state_dict())
+        if self.learner is not None:
+            parts |= join_states(
+                model=self.model.state_dict(),
+                learner=self.learner.state_dict(),
+                replay=self.learner.replay.state_dict(),
+            )
+        if self.amp is not None:
+            parts |= join_states(amp=self.amp.state_dict())
+        return {**parts, **self.collector.state_dict()}
+
+    def _begin_statistics(self) -> None:
+        """All processes hold the same normalisers now."""
         self.statistics.begin()
         if self.amp is not None:
             self.amp.statistics.begin()
-
-    def _live(self) -> dict[str, Tensor]:
-        """What changes in place, but for the policy and the worlds."""
-        parts = join_states(ppo=dict(self.ppo.state()), obs=self.collector.obs)
-        if self.learner is not None:
-            parts |= join_states(model=self.model.state_dict(), learner=dict(self.learner.state()))
-            parts |= join_states(replay=self.learner.replay.tensors())
-        if (latent_tracker := self.collector.latent_tracker) is not None:
-            parts |= join_states(
-                **{name: rate.tensors() for name, rate in latent_tracker.latent_states.items()}
-            )
-        if (style := self.collector.style) is not None:
-            parts |= join_states(amp=dict(style.amp.state()), style={"pair": style.pair})
-        return {**parts, "begun": self.collector.begun}

@@ -7,7 +7,7 @@ stored observation, and a step that is not valid is left out of everything.
 """
 
 from collections.abc import Mapping
-from typing import Any, Protocol
+from typing import Protocol
 
 import torch
 from torch import Tensor
@@ -65,11 +65,8 @@ class VecEnv(Protocol):
     def metrics(self, processes: ProcessGroup = SINGLE_PROCESS) -> Mapping[str, float]:
         """Figures since the last call, of the worlds of all processes."""
 
-    def tensors(self) -> dict[str, Tensor]:
+    def state_dict(self) -> dict[str, Tensor]:
         """All that changes, by name, to be put away in the middle of an episode."""
 
-    def numbers(self) -> dict[str, Any]:
-        """The same for what is no tensor, as JSON can hold it."""
-
-    def restore(self, tensors: Mapping[str, Tensor], numbers: Mapping[str, Any]) -> None:
+    def load_state_dict(self, state: Mapping[str, Tensor], /) -> None:
         """Exactly the worlds that gave these."""

@@ -1,4 +1,4 @@
-"""A motion written down: frames at the control rate, and their mirror image."""
+"""A recorded motion: frames at the control rate, and their mirror image."""
 
 from dataclasses import dataclass, replace
 

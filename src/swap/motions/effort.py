@@ -1,4 +1,5 @@
-"""A clip -> what it asks of the joints, whether they can give it, and targets that make them."""
+"""Computes what a clip asks of the joints, whether they can give it, and targets that make them do
+it."""
 
 import numpy as np
 

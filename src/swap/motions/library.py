@@ -1,4 +1,5 @@
-"""A robot -> its clips: every gait at its speeds and turns, as far as the joints can follow."""
+"""Makes all clips of a robot: every gait at its speeds and turns, as far as the joints can
+follow."""
 
 from collections.abc import Sequence
 

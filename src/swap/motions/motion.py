@@ -1,4 +1,4 @@
-"""A robot, a gait and a command -> where base and joints are at any time.
+"""Computes where base and joints are at any time, for a robot, a gait and a command.
 
 Feet are planned in the world: a standing foot stays where it is, a swinging one goes to where it
 will stand next. The base moves over them along an arc, and joint angles follow by inverse

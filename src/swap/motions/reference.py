@@ -1,32 +1,40 @@
-"""Clips -> what the discriminator reads: pairs of successive frames (q, v, ω, q̇), as tensors."""
+"""Turns clips into what the discriminator reads: pairs of successive frames (q, v, ω, q̇), as
+tensors."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from swap.env.observation_terms import OBSERVATIONS
+from swap.env.spaces import Spaces
 from swap.motions.clip import Clip
 from swap.motions.gaits import GAIT_NAMES
 from swap.motions.library import SECONDS, clips
 from swap.robots import Robot
-from swap.symmetry import Layout, Spaces
+from swap.symmetry import Layout
 
-FIELDS = ("joint_pos", "lin_vel", "ang_vel", "joint_vel")
-SCALES = {"ang_vel": 0.25, "joint_vel": 0.05}
-"""Those of the environment's observations (a test compares); 1 where nothing is said."""
+READ: dict[str, Callable[[Clip], np.ndarray]] = {
+    "joint_pos": lambda clip: clip.joint_pos,
+    "lin_vel": lambda clip: clip.lin_vel_b,
+    "ang_vel": lambda clip: clip.ang_vel_b,
+    "joint_vel": lambda clip: clip.joint_vel,
+}
+"""What a clip holds of what an environment observes."""
 
 
 def frame_layout(robot: Robot) -> Layout:
-    """One frame; a pair is two of them (`Spaces.style`)."""
-    return Spaces(robot.body).layout(*FIELDS)
+    """One frame, as an environment observes it; a pair is two of them."""
+    return Spaces(robot.body).groups["style"]
 
 
-def frames(clip: Clip) -> np.ndarray:
+def frames(clip: Clip, robot: Robot) -> np.ndarray:
     """[T, 30]"""
-    fields = (clip.joint_pos, clip.lin_vel_b, clip.ang_vel_b, clip.joint_vel)
-    scales = [SCALES.get(name, 1.0) for name in FIELDS]
-    return np.concatenate([x * scale for x, scale in zip(fields, scales, strict=True)], -1)
+    names = frame_layout(robot).names
+    return np.concatenate(
+        [READ[name](clip) * OBSERVATIONS[name].scale_of(robot) for name in names], -1
+    )
 
 
 def transitions(
@@ -35,6 +43,6 @@ def transitions(
     """Every step of every clip [M, 2, 30]; mirroring them gives the same set."""
     pairs = []
     for clip in clips(robot, gaits, seconds):
-        x = frames(clip)
+        x = frames(clip, robot)
         pairs.append(np.stack([x[:-1], x[1:]], 1))
     return torch.from_numpy(np.concatenate(pairs)).float()

@@ -1,4 +1,4 @@
-"""Clips and an engine -> how far a robot gets that plays them blindly on flat ground."""
+"""Measures how far a robot gets that plays clips open-loop on flat ground."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""When feet push -> how the body moves about its even course over a cycle.
+"""Computes how the body moves about its mean path over a cycle, from when the feet push.
 
 A foot that stands pushes up with half a sine, and over a cycle all feet together carry the weight.
 What is left of the push moves the body up and down: with all feet in the air it falls freely. What
@@ -14,8 +14,8 @@ import numpy as np
 from swap.motions.gaits import Gait
 from swap.motions.timing import GaitTiming, scale_of
 from swap.robots import Robot
+from swap.sim import GRAVITY
 
-GRAVITY = 9.81
 HARMONICS = 8
 SAMPLES = 512
 STAND_BOB_M = 0.01

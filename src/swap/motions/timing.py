@@ -1,4 +1,4 @@
-"""A robot, a gait and a command -> how the robot performs it: frequency, duty, footholds, lift.
+"""Chooses frequency, duty factor, footholds and lift with which a robot performs a gait.
 
 Everything a robot's size changes is worked out here (see `gaits`).
 """

@@ -1,4 +1,4 @@
-"""Any tensor with a Rep -> its even and odd coordinates, and back.
+"""Transforms any tensor with a Rep into even and odd coordinates, and back.
 
 The change of basis Q is orthonormal, so the gradient of `split` is `merge` and the gradient of
 `merge` is `split`: both directions are gathers, forward and backward, never a scatter.

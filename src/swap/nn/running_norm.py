@@ -1,4 +1,5 @@
-"""Observations -> zero mean and unit scale, with running statistics that are themselves symmetric.
+"""Normalises observations to zero mean and unit scale, with running statistics that are themselves
+symmetric.
 
 Statistics are kept in even and odd coordinates, which do not move under the mirror: the mean of an
 odd coordinate is zero by symmetry, so only its square is counted, and the two entries of a pair

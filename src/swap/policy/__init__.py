@@ -1,7 +1,7 @@
-"""What decides and what judges, and the latent state both read. Read in this order:
+"""Actor, critic and discriminator, and the latent state they read. Read in this order:
 
-normalized_mlp -> actor -> critic -> actor_critic -> discriminator -> latent_state -> networks ->
-agent
+network_registry -> normalized_mlp -> actor -> critic -> actor_critic -> discriminator ->
+latent_state -> networks -> agent
 """
 
 from swap.policy.actor import Actor
@@ -10,10 +10,12 @@ from swap.policy.agent import Agent
 from swap.policy.critic import Critic
 from swap.policy.discriminator import Discriminator, style_reward
 from swap.policy.latent_state import LATENT, LatentState, TickClock
+from swap.policy.network_registry import NETWORKS, NetworkSpec
 from swap.policy.networks import Networks, build_networks
 
 __all__ = [
     "LATENT",
+    "NETWORKS",
     "Actor",
     "ActorCritic",
     "Agent",
@@ -21,6 +23,7 @@ __all__ = [
     "Discriminator",
     "Inputs",
     "LatentState",
+    "NetworkSpec",
     "Networks",
     "PolicyCfg",
     "TickClock",

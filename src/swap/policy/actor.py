@@ -1,4 +1,4 @@
-"""Observations -> a distribution over actions, mirrored when they are mirrored."""
+"""The actor: a distribution over actions, which mirrors when the observations do."""
 
 from collections.abc import Sequence
 
@@ -26,10 +26,17 @@ class Actor(nn.Module):
         min_std: float,
         max_std: float,
         equivariant: bool,
+        network: str = "mlp",
     ) -> None:
         super().__init__()
         self.mlp = NormalizedMLP(
-            rep, hidden, action, act=act, out_gain=OUT_GAIN, equivariant=equivariant
+            rep,
+            hidden,
+            action,
+            act=act,
+            out_gain=OUT_GAIN,
+            equivariant=equivariant,
+            network=network,
         )
         self.head = GaussianHead(
             action, init_std=init_std, min_std=min_std, max_std=max_std, equivariant=equivariant

@@ -1,4 +1,4 @@
-"""Named observation groups in; actions, their density and values out, normalisation included."""
+"""Actor and critic on named groups of observations, with their normalisation."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -11,6 +11,7 @@ from swap.errors import UserError, unknown
 from swap.nn import Gaussian
 from swap.policy.actor import Actor
 from swap.policy.critic import Critic
+from swap.policy.network_registry import NETWORKS
 from swap.symmetry import Layout, Rep, trivial
 from swap.validate import check_numbers
 
@@ -37,10 +38,17 @@ class PolicyCfg:
     """Exploration never rises above this."""
     equivariant: bool = True
     """Mirrored observations give mirrored actions and equal values; False is the plain twin."""
+    actor: str = "mlp"
+    """The actor's network: mlp, or a class of yours, file.py:NAME or package.module:NAME, which
+    runs when you name it here."""
+    critic: str = "mlp"
+    """The critic's network, likewise."""
 
     def __post_init__(self) -> None:
         widths, stds = ("actor_hidden", "critic_hidden"), ("init_std", "min_std", "max_std")
         check_numbers(self, "policy.", at_least_1=widths, filled=widths, positive=stds)
+        for network in (self.actor, self.critic):
+            NETWORKS.check(network)
         if not self.min_std <= self.init_std <= self.max_std:
             raise UserError(
                 f"policy.init_std={self.init_std} must lie between min_std={self.min_std} and "
@@ -85,12 +93,14 @@ class ActorCritic(nn.Module):
             min_std=cfg.min_std,
             max_std=cfg.max_std,
             equivariant=cfg.equivariant,
+            network=cfg.actor,
         )
         self.critic = Critic(
             _total(cfg.critic_reads, groups),
             cfg.critic_hidden,
             act=cfg.act,
             equivariant=cfg.equivariant,
+            network=cfg.critic,
         )
 
     # --- for those who act; the actor's groups are enough, but for `value` ------------------------

@@ -1,4 +1,4 @@
-"""Observations in, actions without exploration out, with a world model behind them or without.
+"""Acts without exploration noise, with a world model or without.
 
 The one way to act in evaluation, films and audits. A policy that reads a latent state has it held
 between ticks by `LatentState`, as in training, but with the likeliest z instead of a sample.
@@ -43,4 +43,4 @@ class Agent:
     def _read(self, model: WorldModel, obs: Mapping[str, Tensor]) -> Seen:
         depth = obs["depth_noisy"]
         depth = torch.ones_like(depth) if self.blind else depth
-        return model.codec.from_linear(depth), obs["proprioception"], None
+        return model.codec.from_linear(depth), model.prop_of(obs), None

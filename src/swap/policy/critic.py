@@ -1,4 +1,4 @@
-"""Observations -> the return to expect, the same for a scene and its mirror image."""
+"""The critic: the expected return, the same for a scene and its mirror image."""
 
 from collections.abc import Sequence
 
@@ -14,10 +14,24 @@ OUT_GAIN = 0.1
 class Critic(nn.Module):
     """A network with one invariant output."""
 
-    def __init__(self, rep: Rep, hidden: Sequence[int], *, act: str, equivariant: bool) -> None:
+    def __init__(
+        self,
+        rep: Rep,
+        hidden: Sequence[int],
+        *,
+        act: str,
+        equivariant: bool,
+        network: str = "mlp",
+    ) -> None:
         super().__init__()
         self.mlp = NormalizedMLP(
-            rep, hidden, trivial(1), act=act, out_gain=OUT_GAIN, equivariant=equivariant
+            rep,
+            hidden,
+            trivial(1),
+            act=act,
+            out_gain=OUT_GAIN,
+            equivariant=equivariant,
+            network=network,
         )
 
     def forward(self, x: Tensor) -> Tensor:

@@ -1,4 +1,5 @@
-"""Two successive frames of motion -> how much they look like the reference, mirrored or not."""
+"""Scores how much two successive frames look like the reference motion, the same for their mirror
+image."""
 
 from collections.abc import Sequence
 
@@ -15,9 +16,7 @@ class Discriminator(nn.Module):
     """The paper's D_ψ(s, s'): a network with one invariant output, +1 for the reference, -1 for
     the policy."""
 
-    def __init__(
-        self, frame: Rep, hidden: Sequence[int] = (256, 128), *, act: str, equivariant: bool
-    ) -> None:
+    def __init__(self, frame: Rep, hidden: Sequence[int], *, act: str, equivariant: bool) -> None:
         """`frame`: how one frame mirrors; a pair is two of them side by side."""
         super().__init__()
         self.mlp = NormalizedMLP(

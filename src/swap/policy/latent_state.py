@@ -1,16 +1,17 @@
-"""Observations at the control rate in, h at the world model's rate out, held for k steps between.
+"""Updates the latent state at the world model's rate and holds h for the k control steps in
+between.
 
 The same code in training, evaluation and play: after every observation `observe`, after every
 decision `record`. All tensors are made once and written in place, so that recordings can read them.
 """
 
-from collections.abc import Callable, Mapping
-from typing import Any, TypeAlias
+from collections.abc import Callable
+from typing import TypeAlias
 
 import torch
 from torch import Tensor
 
-from swap.errors import UserError
+from swap.state_dict import Buffers
 from swap.world_model import WorldModel
 
 LATENT = "latent"
@@ -20,18 +21,20 @@ Seen: TypeAlias = tuple[Tensor, Tensor, Tensor | None]
 none for the likeliest z."""
 
 
-class TickClock:
+class TickClock(Buffers):
     """When the world model ticks: at the first observation, and then every `k` control steps."""
 
+    count: Tensor
+    """Actions since the last tick, on the CPU: the host has to know."""
+
     def __init__(self, k: int) -> None:
-        self.k = self.count = k
-        """`count`: actions since the last tick. There has been none: the first observation is a
-        tick."""
+        super().__init__(count=torch.tensor(k))  # there has been none: the first is due
+        self.k = k
 
     @property
     def due(self) -> bool:
         """The next observation is a tick."""
-        return self.count == self.k
+        return int(self.count) == self.k
 
     def observe(
         self, fresh: Tensor | None, reset: Callable[[Tensor], None], tick: Callable[[], None]
@@ -43,22 +46,34 @@ class TickClock:
         if not self.due:
             return False
         tick()
-        self.count = 0
+        self.count.zero_()
         return True
 
     def record(self) -> int:
         """A new action: its place among those since the last tick."""
         assert not self.due, f"{self.k} actions since the last tick; observe before the next"
-        self.count += 1
-        return self.count - 1
+        place = int(self.count)
+        self.count.add_(1)
+        return place
 
 
-class LatentState:
+class LatentState(Buffers):
     """The latents of `n` worlds, which tick together every k control steps.
 
     A world that is reset loses its latent at once, not at the next tick: until then the actor reads
     zero, never the memory of another life. Its next tick is then the first of its episode.
     """
+
+    h: Tensor
+    """sg(h) [N, deter], for actor and critic; overwritten by the next tick."""
+    z: Tensor
+    actions: Tensor
+    """[N, k, 12]: since the last tick, oldest first; at a tick those that led to it, which stay
+    until the next `record`."""
+    fresh: Tensor
+    """[N] bool: reset since the last tick."""
+    first: Tensor
+    """[N] bool: the last tick was the first of its episode."""
 
     def __init__(
         self,
@@ -68,22 +83,17 @@ class LatentState:
         clock: TickClock | None = None,
     ) -> None:
         """`clock`: another's, to tick with it."""
-        self.model = model
-        self.clock = clock or TickClock(model.k)
-        self.latent = model.initial(n, device)
-        """[N, ...]: what the last tick left, or zero."""
-        self.actions = torch.zeros(n, self.clock.k, model.action.dim, device=device)
-        """[N, k, 12]: since the last tick, oldest first; at a tick those that led to it, which stay
-        until the next `record`."""
-        self.fresh = torch.ones(n, dtype=torch.bool, device=device)
-        """[N]: reset since the last tick."""
-        self.first = torch.ones(n, dtype=torch.bool, device=device)
-        """[N]: the last tick was the first of its episode."""
-
-    @property
-    def h(self) -> Tensor:
-        """sg(h) [N, deter], for actor and critic; overwritten by the next tick."""
-        return self.latent.h
+        latent, clock = model.initial(n, device), clock or TickClock(model.k)
+        super().__init__(
+            h=latent.h,
+            z=latent.z,
+            actions=torch.zeros(n, clock.k, model.action.dim, device=device),
+            fresh=torch.ones(n, dtype=torch.bool, device=device),
+            first=torch.ones(n, dtype=torch.bool, device=device),
+        )
+        self.model, self.clock = model, clock
+        self.latent = latent
+        """h and z: what the last tick left, or zero."""
 
     # --- every control step ---------------------------------------------------------------------
     def observe(self, fresh: Tensor | None, read: Callable[[], Seen]) -> bool:
@@ -120,26 +130,6 @@ class LatentState:
         self.actions[:, place].copy_(action)
 
     # --- resume ---------------------------------------------------------------------------------
-    def tensors(self) -> dict[str, Tensor]:
-        """All that changes, as it stands; clone to keep."""
-        return {
-            **self.latent._asdict(),
-            "actions": self.actions,
-            "fresh": self.fresh,
-            "first": self.first,
-        }
-
-    def numbers(self) -> dict[str, Any]:
-        return {"count": self.clock.count}
-
-    def restore(self, tensors: Mapping[str, Tensor], numbers: Mapping[str, Any]) -> None:
-        """Exactly the state that gave these, in place."""
-        for name, x in self.tensors().items():
-            if name not in tensors or tensors[name].shape != x.shape:
-                saved = list(tensors[name].shape) if name in tensors else "missing"
-                raise UserError(
-                    f"latent state '{name}' was saved as {saved}, here it is {list(x.shape)}; "
-                    "resume with the config of the run"
-                )
-            x.copy_(tensors[name])
-        self.clock.count = numbers["count"]
+    def state_dict(self) -> dict[str, Tensor]:
+        """All that changes, live."""
+        return {**super().state_dict(), **self.clock.state_dict()}

@@ -1,4 +1,4 @@
-"""Configs and an EnvSpec in, the networks that act out: a policy, and the world model it reads."""
+"""Builds the networks that act, a policy and the world model it reads, for an EnvSpec."""
 
 from typing import NamedTuple
 

@@ -1,4 +1,4 @@
-"""Raw observations -> normalised, in even and odd coordinates -> whatever a network makes of them.
+"""Normalises raw observations, turns them into even and odd coordinates, and applies a network.
 
 The two halves of the way are separate, because a sample is read once when it is collected and many
 times when it is learned from: normalising and splitting are done once.
@@ -10,11 +10,14 @@ import torch
 from torch import Tensor, nn
 
 from swap.nn import MLP, RunningNorm, fused_basis
+from swap.policy.network_registry import NETWORKS, NetworkSpec
 from swap.symmetry import Rep
 
 
 class NormalizedMLP(nn.Module):
-    """A running normaliser and an MLP behind it."""
+    """A running normaliser and an MLP behind it, or another network of the registry."""
+
+    net: nn.Module
 
     def __init__(
         self,
@@ -25,27 +28,38 @@ class NormalizedMLP(nn.Module):
         act: str,
         out_gain: float,
         equivariant: bool,
+        network: str = "mlp",
     ) -> None:
         super().__init__()
+        self.rep_in, self.rep_out = rep, rep_out
         self.norm = RunningNorm(rep, equivariant=equivariant)
-        self.net = MLP(rep, hidden, rep_out, act=act, out_gain=out_gain, equivariant=equivariant)
-        self.reading = fused_basis.Reading(rep, equivariant=equivariant)
+        spec = NetworkSpec(rep, rep_out, tuple(hidden), act, out_gain, equivariant)
+        self.net = NETWORKS[network](spec)
+        self.reading = None
+        if isinstance(self.net, MLP):
+            self.reading = fused_basis.Reading(rep, equivariant=equivariant)
 
     @property
     def width(self) -> int:
         """Of the coordinates: where a kernel makes them, some zeros more than of the input."""
-        fused = fused_basis.usable(self.norm.mean)
-        return self.reading.width if fused else self.net.rep_in.dim
+        if self.reading is not None and fused_basis.usable(self.norm.mean):
+            return self.reading.width
+        return self.rep_in.dim
 
     def coordinates(self, x: Tensor) -> Tensor:
-        """Raw [..., d] -> what `forward` reads, [..., width]."""
+        """Raw [..., d] -> what `forward` reads, [..., width]. A network that is no MLP of ours
+        reads observations in their own order."""
         norm = self.norm
-        if fused_basis.usable(x):
+        if self.reading is not None and fused_basis.usable(x):
             return self.reading(norm.checked(x), norm.mean, norm.inverse_std, norm.clip)
-        return torch.cat(self.net.split(norm(x)), -1)
+        x = norm(x)
+        return torch.cat(self.net.split(x), -1) if isinstance(self.net, MLP) else x
 
     def forward(self, x: Tensor) -> Tensor:
         """Coordinates -> features."""
-        if x.shape[-1] == self.net.rep_in.dim:
+        if not isinstance(self.net, MLP):
+            out: Tensor = self.net(x)
+            return out
+        if x.shape[-1] == self.rep_in.dim:
             return self.net.from_parts(x.split(self.net.layers[0].source.sizes, -1))
         return self.net.from_padded(x)

@@ -1,8 +1,11 @@
 """What can be trained: configs by name, and the table that finds them. Read in this order:
 
-run_cfg -> table -> parkour -> teacher -> tiny -> swap
+run_cfg -> table -> parkour -> teacher -> tiny -> swap -> one_sided -> paper_reward
 """
 
+from swap.presets.kinds import KINDS
+from swap.presets.one_sided import ONE_SIDED
+from swap.presets.paper_reward import PAPER_REWARD
 from swap.presets.parkour import ParkourCfg
 from swap.presets.run_cfg import GuardCfg, RunCfg
 from swap.presets.swap import ARMS, SwapCfg
@@ -10,10 +13,17 @@ from swap.presets.table import PRESETS, TrainCfg, get_preset, register
 from swap.presets.teacher import TEACHER
 from swap.presets.tiny import TINY
 
-for _name, _cfg in {"teacher": TEACHER, "tiny": TINY, **ARMS}.items():
+for _name, _cfg in {
+    "teacher": TEACHER,
+    "tiny": TINY,
+    **ARMS,
+    **ONE_SIDED,
+    **PAPER_REWARD,
+}.items():
     register(_name, _cfg)
 
 __all__ = [
+    "KINDS",
     "PRESETS",
     "GuardCfg",
     "ParkourCfg",

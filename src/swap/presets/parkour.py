@@ -1,4 +1,4 @@
-"""Parkour from a height map: environment, policy and PPO in, a trainer out."""
+"""The config of training from a height map: environment, policy and PPO."""
 
 from dataclasses import dataclass, field
 from typing import Literal
@@ -10,6 +10,7 @@ from swap.learn import PPOCfg, Trainer, TrainerCfg
 from swap.learn.trainable import Trainable
 from swap.policy import PolicyCfg
 from swap.presets.table import TrainCfg
+from swap.sim import EngineName, engine_for
 from swap.validate import check_numbers
 
 
@@ -19,7 +20,7 @@ class ParkourCfg(TrainCfg):
 
     worlds: int = 6000
     """Robots that learn side by side; under torchrun, in all processes together."""
-    engine: Literal["auto", "cpu", "gpu"] = "auto"
+    engine: Literal["auto", EngineName] = "auto"
     """auto: gpu where there is a GPU, otherwise cpu."""
     env: EnvCfg = field(default_factory=EnvCfg)
     policy: PolicyCfg = field(default_factory=PolicyCfg)
@@ -44,9 +45,7 @@ class ParkourCfg(TrainCfg):
 
     def make_env(self, device: str, processes: ProcessGroup = SINGLE_PROCESS) -> ParkourEnv:
         """This process's share of the worlds, with courses and chance of its own."""
-        engine = self.engine
-        if engine == "auto":
-            engine = "gpu" if device.startswith("cuda") else "cpu"
+        engine = engine_for(device) if self.engine == "auto" else self.engine
         return ParkourEnv(
             self.env,
             processes.split_evenly(self.worlds, "worlds"),

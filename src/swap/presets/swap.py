@@ -59,12 +59,28 @@ NO_EQ = replace(
     amp=replace(SWAP.amp, equivariant=False),
 )
 """Nothing knows of the mirror: in essence WMP."""
+MATCHED_NET = replace(
+    NO_EQ.model.net,
+    deter=352,
+    hidden=256,
+    channels=(8, 16, 32, 64),
+    prop_hidden=86,
+    decoder_hidden=182,
+)
+NO_EQ_MATCHED = replace(
+    NO_EQ,
+    model=replace(NO_EQ.model, net=MATCHED_NET),
+    policy=replace(NO_EQ.policy, actor_hidden=(340, 170, 86), critic_hidden=(336, 168, 84)),
+    amp=replace(NO_EQ.amp, hidden=(166, 84)),
+)
+"""The same, but narrower: every part has as many parameters as SWAP's, to within 2 %."""
 
 ARMS = {
     "swap": SWAP,
     "swap-no-eq-policy": NO_EQ_POLICY,
     "swap-no-eq": NO_EQ,
+    "swap-no-eq-matched": NO_EQ_MATCHED,
     "symloss": replace(NO_EQ, symmetry=SymmetryCfg("loss")),
     "augment": replace(NO_EQ, symmetry=SymmetryCfg("augment")),
 }
-"""The paper's four, and the one it leaves out."""
+"""The paper's four, and two that it leaves out: as many parameters, and mirrored samples."""

@@ -1,4 +1,9 @@
-"""Presets: a name in, a whole config out, from which `swap train` builds what it trains."""
+"""The table of presets. A preset is a name for a whole config, from which `swap train` builds what
+it trains.
+
+A preset of your own is a config in a file or a package of yours, named by an import string: see
+docs/extend.md.
+"""
 
 from dataclasses import dataclass, field
 from typing import Annotated
@@ -6,9 +11,9 @@ from typing import Annotated
 import tyro
 
 from swap.distributed import SINGLE_PROCESS, ProcessGroup
-from swap.errors import UserError, unknown
 from swap.learn.trainable import Trainable
 from swap.presets.run_cfg import RunCfg
+from swap.registry import Registry, instance_of
 from swap.validate import check_numbers
 
 
@@ -33,21 +38,16 @@ class TrainCfg:
         return ""
 
 
-PRESETS: dict[str, TrainCfg] = {}
-"""Name -> config. Names that begin with an underscore are for tests and are not listed."""
+PRESETS: Registry[TrainCfg] = Registry(
+    "preset", "swap.presets", instance_of(TrainCfg, "swap.presets.TrainCfg"), how="--preset {}"
+)
+"""Name -> config."""
 
 
 def register(name: str, cfg: TrainCfg) -> None:
-    if name in PRESETS:
-        raise UserError(f"preset '{name}' is registered twice; rename one")
-    PRESETS[name] = cfg
+    """From Python; a command takes an import string, or the name of an entry point."""
+    PRESETS.add(name, cfg)
 
 
 def get_preset(name: str) -> TrainCfg:
-    if name not in PRESETS:
-        raise unknown("preset", name, listed())
     return PRESETS[name]
-
-
-def listed() -> list[str]:
-    return [name for name in PRESETS if not name.startswith("_")]

@@ -1,11 +1,12 @@
 """Robots: facts, one robot a file, and the MuJoCo model made from them. Read in this order:
 
-robot -> apollo, go2 -> registry -> kinematics -> mjcf
+parts -> robot -> apollo, go2 -> registry -> kinematics -> mjcf
 """
 
 from swap.robots.kinematics import feet_in_base, leg_points_in_base
+from swap.robots.parts import PARTS, Capsule, Joint, Leg, Link, Motor
 from swap.robots.registry import from_user, load, names
-from swap.robots.robot import PARTS, CameraMount, Capsule, Joint, Leg, Link, Motor, Robot
+from swap.robots.robot import CameraMount, Robot
 
 __all__ = [
     "PARTS",

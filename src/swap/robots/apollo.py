@@ -7,7 +7,8 @@ class (unitree_ros, b2_description): links 0.35 m, abad offset 0.12 m, joint ran
 about 285 Nm at each hind knee.
 """
 
-from swap.robots.robot import CameraMount, Capsule, Joint, Leg, Link, Motor, Robot
+from swap.robots.parts import Capsule, Joint, Leg, Link, Motor
+from swap.robots.robot import CameraMount, Robot
 from swap.symmetry import PITCH, ROLL
 
 ABAD = Joint("abad", ROLL, (-0.87, 0.87), 0.0, Motor(200.0, 23.0, armature=0.08, damping=0.3))

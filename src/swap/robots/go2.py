@@ -7,7 +7,8 @@ equal inertia are computed from its inertia tensors, rounded. Gains as commonly 
 
 from dataclasses import replace
 
-from swap.robots.robot import CameraMount, Capsule, Joint, Leg, Link, Motor, Robot
+from swap.robots.parts import Capsule, Joint, Leg, Link, Motor
+from swap.robots.robot import CameraMount, Robot
 from swap.symmetry import PITCH, ROLL
 
 # The knee is driven by the same motor through a linkage of 1.917.

@@ -1,4 +1,4 @@
-"""Where the feet are to be -> joint angles, in closed form for any robot of this room."""
+"""Computes joint angles from foot positions, in closed form, for any robot of this room."""
 
 import numpy as np
 from numpy.typing import ArrayLike

@@ -1,9 +1,11 @@
-"""Joint angles -> where hips, knees and feet are, in plain numpy for any robot of this room."""
+"""Computes positions of hips, knees and feet from joint angles, in numpy, for any robot of this
+room."""
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from swap.robots.robot import AXES, Robot
+from swap.robots.parts import AXES
+from swap.robots.robot import Robot
 
 
 def turning(robot: Robot) -> np.ndarray:

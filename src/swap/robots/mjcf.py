@@ -1,4 +1,4 @@
-"""A Robot and a number of box slots -> the MuJoCo model of one world, as an MjSpec.
+"""Builds the MuJoCo model of one world, as an MjSpec, from a Robot and a number of box slots.
 
 The robot is spheres and capsules only: MuJoCo's capsule-box collider treats left and right alike,
 its box-box collider does not. Robot shapes meet boxes and nothing else. Boxes have priority, so
@@ -8,9 +8,11 @@ friction and softness of every contact are the box's and a course alone decides 
 import mujoco
 import numpy as np
 
-from swap.robots.robot import Capsule, Leg, Robot
+from swap.robots.parts import Capsule, Leg
+from swap.robots.robot import Robot
 
 TIMESTEP = 0.005
+GRAVITY = 9.81
 """Physics at 200 Hz."""
 SOLREF_TIME = 0.02
 """Time constant of contacts without rebound, s."""
@@ -34,7 +36,7 @@ def build_spec(
     spec.compiler.degree = False
     spec.compiler.autolimits = True
     option = spec.option
-    option.timestep = TIMESTEP
+    option.timestep, option.gravity = TIMESTEP, (0.0, 0.0, -GRAVITY)
     option.solver = mujoco.mjtSolver.mjSOL_NEWTON
     option.cone = mujoco.mjtCone.mjCONE_PYRAMIDAL
     option.integrator = mujoco.mjtIntegrator.mjINT_IMPLICITFAST
@@ -81,7 +83,7 @@ def _add_robot(spec: mujoco.MjSpec, robot: Robot) -> None:
     trunk.explicitinertial = True
     for k, shape in enumerate(robot.trunk_shapes):
         _add_shape(trunk, f"trunk{k}", shape)
-    camera = trunk.add_camera(name="depth", pos=robot.camera.pos, fovy=87.0)
+    camera = trunk.add_camera(name="depth", pos=robot.camera.pos)
     camera.quat = _camera_quat(robot.camera.pitch)
     for leg in robot.legs:
         _add_leg(spec, trunk, leg)

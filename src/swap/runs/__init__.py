@@ -1,21 +1,16 @@
 """Runs: checkpoints, metrics, guards, console and the loop that a training lives in."""
 
-from swap.presets import register
 from swap.runs.checkpoint import Checkpoint, SaveError, load, save
 from swap.runs.config import from_json, to_json
 from swap.runs.metrics import read_metrics
 from swap.runs.run import RunResult, train
 from swap.runs.seeding import seed_everything
-from swap.runs.toy import ToyCfg
 from swap.runs.weights import load_weights, save_weights
-
-register("_toy", ToyCfg())
 
 __all__ = [
     "Checkpoint",
     "RunResult",
     "SaveError",
-    "ToyCfg",
     "from_json",
     "load",
     "load_weights",

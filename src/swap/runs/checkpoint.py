@@ -1,4 +1,4 @@
-"""Checkpoints of a run: tensors, numbers and config in, a numbered folder out; and the way back.
+"""Saves the tensors, numbers and config of a run in a numbered folder, and loads them.
 
 A checkpoint is written beside its place, seen through to the disk and renamed into `000123/`; the
 file `latest` moves last. Whenever the power goes, `latest` names a whole checkpoint. Reading checks
@@ -19,7 +19,8 @@ from torch import Tensor
 from swap.errors import UserError
 from swap.files import replace_file, sync_folder
 from swap.learn.trainer import NETWORKS
-from swap.runs.migrations import upgraded
+from swap.presets.run_cfg import RunCfg
+from swap.runs.migrations import upgraded, upgraded_numbers
 from swap.runs.safe_read import DamagedError, check_finite, is_count, read_file
 from swap.runs.shards import MANIFEST, read_folder, write_folder
 
@@ -53,7 +54,7 @@ def save(
     *,
     keep: int = 3,
     milestone: bool = False,
-    shard_mib: float = 14.0,
+    shard_mib: float = RunCfg.shard_mib,
     say: Say = print,
 ) -> Path:
     """Write `run/checkpoints/000123/`; then keep the last few and the milestones.
@@ -146,8 +147,9 @@ def read(place: Path) -> Checkpoint:
     if not tensors:
         raise DamagedError(f"{place.name} holds no tensors")
     check_finite(tensors, NETWORKS)
-    config, tensors = upgraded(config, tensors)
-    return Checkpoint(place, iteration, tensors, numbers, config)
+    today, tensors = upgraded(config, tensors)
+    numbers, tensors = upgraded_numbers(config, numbers, tensors)
+    return Checkpoint(place, iteration, tensors, numbers, today)
 
 
 def candidates(home: Path, say: Say) -> list[Path]:

@@ -1,4 +1,4 @@
-"""A run and its clock in, checkpoints out: when it is time, and only of a state that is sound."""
+"""Saves checkpoints of a run when it is time, and only of a sound state."""
 
 from collections.abc import Mapping
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Frozen dataclasses <-> JSON: a config in, plain data out, and back with every key checked.
+"""Converts configs (frozen dataclasses) to JSON and back, and checks every key.
 
 Nested dataclasses, tuples, lists, dicts, Literals, paths and None are known. A key or a value that
 does not fit, and a number that is not finite, is refused with its full name before anything is

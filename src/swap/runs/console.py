@@ -1,4 +1,4 @@
-"""What a run shows: pace and metrics in; a live board, or plain lines for a log, out."""
+"""Shows pace and metrics of a run: a live board, or plain lines for a log."""
 
 import re
 import sys

@@ -1,4 +1,4 @@
-"""A run of several processes: process 0 leads it, and the others do as they are told.
+"""A run of several processes: process 0 leads, the others follow.
 
 The leader runs the loop, decides and writes; before each thing that needs everyone it says so. In
 a checkpoint the tensors of the leader stand under their own names, as if it were alone. Those of
@@ -81,7 +81,7 @@ class DistributedTrainable:
 
     # --- all ------------------------------------------------------------------------------------
     def _own(self) -> tuple[Tensors, Numbers]:
-        tensors = {**self.trainable.tensors(), **{RNG + k: x for k, x in rng_tensors().items()}}
+        tensors = {**self.trainable.state_dict(), **{RNG + k: x for k, x in rng_tensors().items()}}
         if not self.processes.alone:
             tensors = {name: x.cpu() for name, x in tensors.items()}
         return tensors, self.trainable.numbers()
@@ -106,8 +106,8 @@ class DistributedTrainable:
         own = {k: x for k, x in mine.items() if not k.startswith(RNG)}
         numbers = {k: x for k, x in numbers.items() if k != OTHERS_NUMBERS}
         check_numbers(numbers, self.trainable.numbers())
-        self.trainable.restore(own, numbers)
-        check_tensors(own, self.trainable.tensors())
+        self.trainable.load_state_dict(own, numbers)
+        check_tensors(own, self.trainable.state_dict())
         restore_rng(chance)
 
 

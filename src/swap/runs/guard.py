@@ -1,4 +1,4 @@
-"""Watches the metrics: a fault in, its name and the evidence out, and a verdict: go on or stop."""
+"""Watches the metrics for faults, saves evidence, and stops the run if they persist."""
 
 import math
 import re
@@ -12,7 +12,7 @@ from torch import Tensor
 
 from swap.learn.trainable import Trainable
 from swap.learn.trainer import NETWORKS
-from swap.presets.run_cfg import GuardCfg
+from swap.presets.run_cfg import GuardCfg, RunCfg
 from swap.runs.checkpoint import Say
 from swap.runs.shards import write_folder
 
@@ -55,7 +55,9 @@ of the control steps cannot be learned from."""
 class Guard:
     """One for a run; `check` after every iteration."""
 
-    def __init__(self, cfg: GuardCfg, run: Path, say: Say, shard_mib: float = 14.0) -> None:
+    def __init__(
+        self, cfg: GuardCfg, run: Path, say: Say, shard_mib: float = RunCfg.shard_mib
+    ) -> None:
         self.cfg, self.folder, self.say, self.shard_mib = cfg, run / FOLDER, say, shard_mib
         self.totals: Counter[str] = Counter()
         self.strikes = 0
@@ -124,7 +126,7 @@ class Guard:
         self, iteration: int, culprit: str, metrics: Mapping[str, float], trainable: Trainable
     ) -> str:
         """Save what there is to look into; gives the end of the line."""
-        tensors = trainable.tensors()
+        tensors = trainable.state_dict()
         nan = not_finite(tensors)
         tail = f"; not finite: {', '.join(nan[:4])}{' ...' * (len(nan) > 4)}" if nan else ""
         place = self.folder / f"{iteration:06d}-{re.sub('[^A-Za-z0-9_.-]', '_', culprit)}"
@@ -180,7 +182,7 @@ def _useless(faults: float, steps: float) -> str:
 
 def _broken_weights(trainable: Trainable) -> list[str]:
     """A weight that is not finite is behind all else: no gradient step makes one."""
-    bad = [name for name in not_finite(trainable.tensors()) if name.startswith(NETWORKS)]
+    bad = [name for name in not_finite(trainable.state_dict()) if name.startswith(NETWORKS)]
     return [f"weights {bad[0]} are not finite"] if bad else []
 
 
@@ -196,7 +198,7 @@ def _largest_term(metrics: Mapping[str, float]) -> str:
     if not terms:
         return ""
     worst = max(terms, key=lambda term: (math.isnan(terms[term]), terms[term]))
-    return f"the largest term is {worst}, {metrics[worst]:.3g}; see --env.rewards.weights"
+    return f"the largest term is {worst}, {metrics[worst]:.3g}; see --env.rewards.terms"
 
 
 def not_finite(tensors: Mapping[str, Tensor]) -> list[str]:

@@ -1,4 +1,4 @@
-"""A signal in; out, once the iteration is done, a run that ends and saves."""
+"""Lets a signal end a run after its iteration, so that it saves first."""
 
 import contextlib
 import signal

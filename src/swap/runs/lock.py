@@ -1,4 +1,4 @@
-"""A run's folder in, a lock out that says whether the folder is still where it was."""
+"""Locks a run's folder, and notices if the folder is moved or removed."""
 
 import contextlib
 import errno

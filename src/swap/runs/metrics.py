@@ -1,4 +1,4 @@
-"""Metrics of a run: one mapping an iteration in, `metrics.jsonl` and TensorBoard events out.
+"""Writes the metrics of a run: one line of `metrics.jsonl` each iteration, and TensorBoard events.
 
 A resumed run goes on in the same file: lines after the checkpoint belong to work that was lost and
 are dropped, so that every iteration is there once.

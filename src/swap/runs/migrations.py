@@ -1,4 +1,4 @@
-"""Configs and tensors of older runs and models -> the same by today's names.
+"""Renames what older runs and models call by other names.
 
 A checkpoint and a card say in `cfg_version` whose names they use; without it, it is 0. To rename a
 config key or a part of a tensor's name, or to give a config another shape, append a `Renames` to
@@ -10,10 +10,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+import torch
 from torch import Tensor
 
 from swap.errors import printable
+from swap.presets.kinds import kind_of
+from swap.presets.table import TrainCfg
 from swap.runs.config import to_json
+from swap.runs.distributed_trainable import OTHERS_NUMBERS
 from swap.runs.safe_read import DamagedError, is_count
 
 KEY = "cfg_version"
@@ -38,6 +42,8 @@ class Renames:
     """What no rename can say, done to the config first, in place."""
     options: Mapping[str, str] = field(default_factory=dict)
     """Keys that `convert` does away with -> what is told to those who still give their option."""
+    move: Callable[[dict[str, Any], dict[str, Tensor]], None] | None = None
+    """What no rename can say of a checkpoint, done to its numbers and tensors last, in place."""
 
 
 def camera_has_a_config(cfg: dict[str, Any]) -> None:
@@ -62,6 +68,20 @@ def camera_has_a_config(cfg: dict[str, Any]) -> None:
         env["camera"] = {"optics": optics} | ({} if every is None else {"every": every})
     elif env.get("camera") is False:
         env["camera"] = None
+
+
+def counts_are_tensors(numbers: dict[str, Any], tensors: dict[str, Tensor]) -> None:
+    """`latent.count` of the numbers is the tensor `latent/count`, and so on. All processes count
+    alike, and what they have in common is kept once."""
+    tables = {"latent": "count", "mirrored_latent": "count", "replay": "filled", "env": "count"}
+    for table, key in tables.items():
+        old = find(numbers, [table.removeprefix("mirrored_")]) or {}
+        if is_count(old.get(key)) and any(name.startswith(f"{table}/") for name in tensors):
+            tensors[f"{table}/{key}"] = torch.tensor(old[key])
+    others = numbers.get(OTHERS_NUMBERS)
+    for each in (numbers, *(others if isinstance(others, list) else ())):
+        for table in tables.keys() & (each if isinstance(each, dict) else {}):
+            del each[table]
 
 
 HISTORY: tuple[Renames, ...] = (
@@ -111,13 +131,16 @@ HISTORY: tuple[Renames, ...] = (
             "model.net.depth.bend": "--model.net.depth-bend",
         },
     ),
+    Renames(config={"env.rewards.weights": "env.rewards.terms"}),
+    Renames(move=counts_are_tensors),
 )
 """The first leads from version 0 to version 1, and so on."""
 
 
-def as_stored(preset: str, cfg: Any) -> dict[str, Any]:
+def as_stored(preset: str, cfg: TrainCfg) -> dict[str, Any]:
     """What checkpoints and cards hold of a config."""
-    return {KEY: len(HISTORY), "preset": preset, "cfg": to_json(cfg)}
+    kind = {"kind": name} if (name := kind_of(cfg)) else {}
+    return {KEY: len(HISTORY), "preset": preset, **kind, "cfg": to_json(cfg)}
 
 
 def upgraded(
@@ -143,6 +166,18 @@ def upgraded(
     return {**stored, "cfg": cfg, KEY: len(HISTORY)}, dict(tensors)
 
 
+def upgraded_numbers(
+    stored: Mapping[str, Any], numbers: Mapping[str, Any], tensors: Mapping[str, Tensor]
+) -> tuple[dict[str, Any], dict[str, Tensor]]:
+    """The numbers of a checkpoint with the config `stored`, and its tensors, which are `upgraded`:
+    what was a number and is a tensor now is among these."""
+    numbers, tensors = copied(numbers), dict(tensors)
+    for renames in HISTORY[stored.get(KEY, 0) :]:
+        if renames.move is not None and "cfg" in stored:
+            renames.move(numbers, tensors)
+    return numbers, tensors
+
+
 def renamed_keys(cfg: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
     """The same tables; a key that is not there is not missed: its default was meant."""
     out = copied(cfg)
@@ -160,7 +195,14 @@ def renamed_keys(cfg: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, 
 
 
 def copied(table: Mapping[str, Any]) -> dict[str, Any]:
-    return {k: copied(x) if isinstance(x, Mapping) else x for k, x in table.items()}
+    """Tables in tables and in lists are copied, too."""
+
+    def copy(x: Any) -> Any:
+        if isinstance(x, Mapping):
+            return copied(x)
+        return [copy(y) for y in x] if isinstance(x, list) else x
+
+    return {k: copy(x) for k, x in table.items()}
 
 
 def find(table: dict[str, Any], parents: list[str]) -> dict[str, Any] | None:

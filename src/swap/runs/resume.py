@@ -1,4 +1,4 @@
-"""The checkpoint of a run in; with which config, and until when, the run goes on, out."""
+"""Decides with which config, and until when, a resumed run goes on."""
 
 import dataclasses
 from pathlib import Path
@@ -6,6 +6,8 @@ from typing import Any, TypeVar
 
 from swap.errors import UserError, printable
 from swap.presets import TrainCfg, get_preset
+from swap.presets.kinds import class_of, shown
+from swap.registry import is_code
 from swap.runs.checkpoint import FOLDER, LATEST, Checkpoint
 from swap.runs.checkpoint_saver import RUN
 from swap.runs.config import changes, from_json, to_json
@@ -31,12 +33,14 @@ def stored_config(checkpoint: Checkpoint, preset: str | None) -> tuple[str, Trai
     name = checkpoint.config.get("preset")
     if name is None or "cfg" not in checkpoint.config:
         raise UserError(f"'{checkpoint.path}' was not made by swap train; it cannot be resumed")
-    if preset not in (None, name):
+    moved = preset is not None and is_code(preset) and is_code(str(name))
+    if preset not in (None, name) and not moved:
         raise UserError(f"that run is of preset '{name}', not '{preset}'; leave --preset away")
     spent = checkpoint.numbers.get(RUN)
     if not isinstance(name, str) or not isinstance(spent, dict) or not _is_known(spent):
         raise UserError(f"'{checkpoint.path}' does not say what was trained, and for how long")
-    return name, from_json(type(get_preset(name)), checkpoint.config["cfg"])
+    kind = class_of({**checkpoint.config, "preset": preset or name}) or type(get_preset(name))
+    return shown(name), from_json(kind, checkpoint.config["cfg"])
 
 
 def without_goals(cfg: TrainCfg) -> TrainCfg:

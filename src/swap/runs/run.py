@@ -1,4 +1,4 @@
-"""The run: a trainable and a folder in; iterations, checkpoints, metrics and a clean end out."""
+"""Runs a training: iterations, checkpoints, metrics, and a clean end."""
 
 import contextlib
 import shlex

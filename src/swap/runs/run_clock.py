@@ -1,5 +1,4 @@
-"""Time of a run: iterations and steps in; speed, share done, time left, the number of steps the run
-will have, and when to stop, out."""
+"""Measures a run's speed and progress, estimates its total steps, and decides when it stops."""
 
 import time
 from collections import deque

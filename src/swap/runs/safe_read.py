@@ -1,5 +1,5 @@
-"""A file from anywhere in; its bytes, JSON or tensors out, or a DamagedError that says what is
-wrong with it.
+"""Reads bytes, JSON and tensors from untrusted files, or raises a DamagedError that says what is
+wrong.
 
 Only plain files are opened: no links, and no pipe that would let us wait for ever. What a file
 holds is checked before it is believed, and nothing of it is run.

@@ -1,4 +1,4 @@
-"""The folder of a run or a kept file in, its config and what it has learned out; and a file of it.
+"""Reads config and learned tensors from a run folder or a kept file, and writes such a file.
 
 A kept file names its tensors as a checkpoint does: networks, and optimisers if they were asked for.
 The curriculum is in it as `curriculum/FAMILY`: the frontiers of all worlds of that family, sorted.
@@ -20,8 +20,8 @@ from swap.courses import FAMILIES
 from swap.env.frontiers import by_family
 from swap.errors import UserError
 from swap.learn.trainer import NETWORKS, OPTIMISERS
+from swap.presets.kinds import class_of, shown
 from swap.presets.parkour import ParkourCfg
-from swap.presets.table import TrainCfg, get_preset
 from swap.runs.checkpoint import FOLDER, Checkpoint, Say, is_checkpoint, load
 from swap.runs.config import from_json, to_json
 from swap.runs.distributed_trainable import OTHERS, OTHERS_NUMBERS
@@ -147,13 +147,17 @@ def read_model(path: Path, say: Say = print) -> SavedModel:
 
 def model_of(path: Path, config: Mapping[str, Any], iteration: Any, tensors: Tensors) -> SavedModel:
     """`config` is what `swap train` writes into checkpoints, and `keep` into cards."""
-    preset = config.get("preset")
-    kind = type(get_preset(preset)) if isinstance(preset, str) else TrainCfg
-    if not issubclass(kind, ParkourCfg) or not is_count(iteration):
+    preset, kind = config.get("preset"), class_of(config)
+    if kind is None:
+        raise UserError(
+            f"'{path}' has a config of a class of its own, by the preset '{shown(str(preset))}', "
+            f"which is not run; only swap train --resume takes it, with that --preset"
+        )
+    if not isinstance(preset, str) or not issubclass(kind, ParkourCfg) or not is_count(iteration):
         raise UserError(f"'{path}' holds no trained robot; name the folder of a swap train run")
     cfg, figures = from_json(kind, config.get("cfg")), config.get("figures")
     return SavedModel(
-        str(preset), iteration, cfg, tensors, figures if isinstance(figures, dict) else {}
+        shown(preset), iteration, cfg, tensors, figures if isinstance(figures, dict) else {}
     )
 
 
@@ -174,8 +178,14 @@ def check(model: SavedModel, path: Path) -> None:
         raise UserError(
             f"'{path}' is refused: a layer {width} wide is not in a file of {numbers} numbers"
         )
+    trained_on = {name for name, _ in model.cfg.env.families}
     for family, x in model.curriculum.items():
-        fine = family in FAMILIES and x.dtype == torch.int16 and x.dim() == 1 and len(x)
+        fine = (
+            (family in trained_on or family in FAMILIES)
+            and x.dtype == torch.int16
+            and x.dim() == 1
+            and len(x)
+        )
         if not fine or x.min() < 0 or x.max() > model.cfg.env.levels:
             raise UserError(f"'{path}' is refused: '{CURRICULUM}{family}' is no curriculum")
 

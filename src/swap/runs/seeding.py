@@ -1,4 +1,4 @@
-"""Every global source of chance: a seed in, or its whole state out as tensors, and back."""
+"""Seeds every global random generator, and saves and restores their states."""
 
 import random
 from collections.abc import Mapping

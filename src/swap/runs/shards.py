@@ -1,4 +1,4 @@
-"""A folder of sealed files: tensors and facts in, shards with a manifest out, and back again.
+"""Writes a folder of sealed files, shards of tensors with a manifest, and reads it back.
 
     000.safetensors, 001.safetensors, ...   the tensors, each file small enough to commit or to send
     manifest.json                           the facts, who wrote it, size and sha256 of every shard
@@ -21,6 +21,7 @@ import torch
 from torch import Tensor
 
 from swap.files import sync_folder, write_file
+from swap.presets.run_cfg import RunCfg
 from swap.runs.provenance import origin
 from swap.runs.safe_read import DamagedError, is_count, parse_json, parse_tensors, read_file
 
@@ -34,7 +35,10 @@ MIB = 1 << 20
 
 
 def write_folder(
-    folder: Path, tensors: Mapping[str, Tensor], facts: Mapping[str, Any], shard_mib: float = 14.0
+    folder: Path,
+    tensors: Mapping[str, Tensor],
+    facts: Mapping[str, Any],
+    shard_mib: float = RunCfg.shard_mib,
 ) -> None:
     """Fill an empty folder and see it through to the disk."""
     plain(facts, "facts")

@@ -1,23 +1,22 @@
-"""The config of a run in, the same with its whole robot as data out.
+"""Puts the whole robot, as data, into the config of a run.
 
 Checkpoints and cards hold every fact of their robot and are read from these alone: what a file
 names is never run. Another robot than the stored one is what the user names, and is told.
 """
 
 import json
-from collections.abc import Callable
 from dataclasses import replace
 from typing import TypeVar
 
 from swap.errors import UserError, printable
 from swap.presets.parkour import ParkourCfg
 from swap.presets.table import TrainCfg
+from swap.registry import Say, is_code
 from swap.robots import Robot, from_user, load
 from swap.robots.registry import BUILT_IN
 from swap.runs.config import changes, from_json, to_json
 
 C = TypeVar("C", bound=TrainCfg)
-Say = Callable[[str], None]
 FEW = 8
 """So many differences of two robots are told one by one."""
 
@@ -50,7 +49,7 @@ def tell_robot(old: TrainCfg, new: TrainCfg, named: str | None, say: Say) -> Non
     stored, used = old.env.robot_data, new.env.robot_data
     if stored is None or used is None:
         return
-    if named is None and new.env.robot.endswith(".py"):
+    if named is None and is_code(new.env.robot):
         file = printable(new.env.robot)
         say(f"the stored robot goes on, {file} is not read; --env.robot {file} takes it as it is")
     elif stored != used:

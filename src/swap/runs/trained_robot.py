@@ -1,19 +1,22 @@
-"""A run's folder or a kept file in, its networks out, ready to act in any environment."""
+"""Loads the networks of a run folder or a kept file, ready to act in any environment."""
 
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import torch
 
-from swap.env import ParkourEnv
-from swap.env.cfg import EngineName
+from swap.env import REWARDS, ParkourEnv, RewardCfg
 from swap.errors import UserError, printable
 from swap.learn.amp import build_discriminator
-from swap.learn.style_reward import GROUP, frame_of
+from swap.learn.style_reward import GROUP
 from swap.learn.trainer import NETWORKS
 from swap.policy import Agent, Discriminator, Networks, build_networks
+from swap.presets import ParkourCfg
 from swap.presets.table import get_preset
-from swap.runs import to_json
-from swap.runs.saved_model import SavedModel, model_of, read_model
+from swap.presets.user_code import with_user_code
+from swap.registry import Say
+from swap.runs.saved_model import SavedModel, read_model
 from swap.runs.stored_robot import with_robot
 from swap.state_dict import sub_state
 
@@ -57,7 +60,7 @@ class TrainedRobot(SavedModel):
         cfg = self.cfg.learning
         if cfg.amp is None or (self.tensors and not sub_state(STYLE, self.tensors)):
             return None
-        net = build_discriminator(cfg.amp, frame_of(env.groups[GROUP]).rep, cfg.seed)
+        net = build_discriminator(cfg.amp, env.groups[GROUP].rep, cfg.seed)
         self._fill(net, STYLE).to(device or env.device)
         return net
 
@@ -85,21 +88,30 @@ def misfit(name: str, how: str) -> UserError:
     return UserError(f"the weights do not fit their config: '{name}' {how}; fetch the model again")
 
 
-def load_trained(path: Path) -> TrainedRobot:
-    """From the folder of a run, its newest sound checkpoint; from a kept file; or by its name."""
-    return _able(read_model(path))
+def load_trained(path: Path, **code: Any) -> TrainedRobot:
+    """From the folder of a run, its newest sound checkpoint; from a kept file; or by its name.
+    `code`: its actor, critic, encoder or observations, by the user's words, where they are code."""
+    return _able(read_model(path), print, **code)
 
 
 def untrained(preset: str) -> TrainedRobot:
     """The preset as it begins."""
-    return _able(
-        model_of(Path(preset), {"preset": preset, "cfg": to_json(get_preset(preset))}, 0, {})
-    )
+    cfg = get_preset(preset)
+    if not isinstance(cfg, ParkourCfg):
+        raise UserError(f"preset '{preset}' trains no robot; name another, e.g. swap or teacher")
+    return _able(SavedModel(preset, 0, cfg, {}), print)
 
 
-def _able(model: SavedModel) -> TrainedRobot:
-    return TrainedRobot(model.name, model.iteration, with_robot(model.cfg), model.tensors)
+def _able(model: SavedModel, say: Say, **code: Any) -> TrainedRobot:
+    cfg = with_user_code(with_robot(model.cfg), say, **code)
+    cfg = with_known_rewards(cfg, say)
+    return TrainedRobot(model.name, model.iteration, cfg, model.tensors)
 
 
-def engine_for(device: str) -> EngineName:
-    return "gpu" if torch.device(device).type == "cuda" else "cpu"
+def with_known_rewards(cfg: ParkourCfg, say: Say) -> ParkourCfg:
+    """A robot acts without its rewards: those that are code of somebody else's are left out."""
+    missing = [word for word, _ in cfg.env.rewards.terms if word not in REWARDS]
+    if not missing:
+        return cfg
+    say(f"not run: {printable(', '.join(missing))}, rewards of its training; none is needed here")
+    return replace(cfg, env=replace(cfg.env, rewards=RewardCfg()))

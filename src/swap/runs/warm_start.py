@@ -1,4 +1,4 @@
-"""A kept robot in, a new run that begins with what it has learned out.
+"""Starts a new run from what a saved robot has learned.
 
 Networks, and optimisers and curriculum where they were kept, are taken over. Worlds, replay,
 chance, the count of iterations and the clock begin anew.
@@ -17,7 +17,7 @@ from swap.learn.trainable import Trainable
 from swap.learn.trainer import NETWORKS, OPTIMISERS
 from swap.policy import PolicyCfg
 from swap.presets.parkour import ParkourCfg
-from swap.presets.table import TrainCfg, get_preset
+from swap.presets.table import PRESETS, TrainCfg, get_preset
 from swap.runs.saved_model import SavedModel, Tensors
 
 STD, RATE, STYLE = "policy/actor.head.raw_std", "ppo/lr", "amp/net/"
@@ -35,7 +35,8 @@ def config_from(model: SavedModel, preset: str | None) -> tuple[str, TrainCfg]:
             env = replace(cfg.env, robot=own.robot, robot_data=own.robot_data)
             cfg = replace(cfg, env=env)
         return preset, cfg
-    return model.name, replace(model.cfg, run=get_preset(model.name).run)
+    run = get_preset(model.name).run if model.name in PRESETS else model.cfg.run
+    return model.name, replace(model.cfg, run=run)
 
 
 def start_from(model: SavedModel, trainable: Trainable, cfg: TrainCfg) -> list[str]:
@@ -116,7 +117,7 @@ def deal(model: SavedModel, env: ParkourEnv) -> list[str]:
     kept, frontier = model.curriculum, env.curriculum.frontier.cpu()
     family = env.family.cpu()
     missing = []
-    for k, name in enumerate(env.families):
+    for k, (name, _) in enumerate(env.cfg.families):
         mine = family == k
         if name in kept:
             reached = converted(kept[name], name, model.cfg.env, env.cfg)

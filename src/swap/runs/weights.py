@@ -1,4 +1,4 @@
-"""Weights to publish: tensors and a card in, one safetensors file and its JSON card out, and back.
+"""Writes weights to publish, one safetensors file and its JSON card, and reads them back.
 
 The card (config with the whole robot, seed, figures, who wrote it and when) lies beside the weights
 under the same name. It holds the sha256 of the weights and, as its last line, of itself: of what it

@@ -1,4 +1,5 @@
-"""Base poses of every control step in, delayed clean and noisy depth images out.
+"""The depth camera: keeps the poses of past control steps and gives delayed images, clean and
+noisy.
 
 Boxes do not move while a robot runs, so a picture taken 100 ms ago is the picture of the pose
 100 ms ago. The delay line therefore holds poses, not frames: any latency costs no images, and a
@@ -146,22 +147,22 @@ class DepthCamera:
         )
 
     # --- put away and taken out again -----------------------------------------------------------
-    def tensors(self) -> dict[str, Tensor]:
+    def state_dict(self) -> dict[str, Tensor]:
         """All that lasts, by name. Images are made again from it, except those that were lost:
         there an older one is shown."""
         return {**self._live(), "shown": self.frames.noisy[self.noise.lost]}
 
-    def restore(self, tensors: Mapping[str, Tensor], boxes: Boxes) -> None:
+    def load_state_dict(self, state: Mapping[str, Tensor], boxes: Boxes) -> None:
         """Exactly the cameras that gave these; `boxes` are those the worlds had then."""
-        copy_into(self._live(), tensors)
+        copy_into(self._live(), state)
         self._expose(boxes, self._everywhere)
         self.noise.spoil(*self.frames, self._everywhere)
-        self.frames.noisy[self.noise.lost] = tensors["shown"].to(self.device)
+        self.frames.noisy[self.noise.lost] = state["shown"].to(self.device)
 
     def _live(self) -> dict[str, Tensor]:
         return {
             **join_states(memory=self._memory, past=self._past),
-            **self.noise.tensors(),
+            **self.noise.state_dict(),
             "count": self.draws.count,
             "fresh": self.fresh,
             "age_steps": self.age_steps,

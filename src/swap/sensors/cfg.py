@@ -1,4 +1,4 @@
-"""What the sensors can be told: frozen dataclasses of plain values, checked when made.
+"""The configuration of the sensors: frozen dataclasses that are checked when they are made.
 
 Where the camera sits is a fact of the robot (`robot.camera`), how often control happens one of the
 simulator (`CONTROL_DT`): neither is stated here.
@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from torch import Tensor
 
 from swap.errors import UserError
+from swap.symmetry import Grid
 from swap.validate import check_numbers
 
 
@@ -36,6 +37,10 @@ class OpticsCfg:
             raise UserError(
                 f"near_m={self.near_m} and far_m={self.far_m} leave no range; use 0 < near < far"
             )
+
+    @property
+    def grid(self) -> Grid:
+        return Grid(self.rows, self.cols)
 
     @property
     def pixel(self) -> float:
@@ -97,3 +102,40 @@ class DepthCameraCfg:
                 f"jitter_m={self.jitter_m}, jitter_rad={self.jitter_rad}: "
                 "small offsets only, use 0 to 0.1 m and 0 to 0.2 rad"
             )
+
+
+@dataclass(frozen=True)
+class Patch:
+    """A level grid of points, symmetric in y."""
+
+    grid: Grid
+    back_m: float
+    """x of row 0."""
+    spacing_m: float
+    clip_m: float
+    """Values stay within -clip_m..clip_m."""
+
+    def __post_init__(self) -> None:
+        if self.spacing_m <= 0.0 or self.clip_m <= 0.0:
+            raise UserError(
+                f"spacing_m={self.spacing_m} and clip_m={self.clip_m} must both be above 0"
+            )
+
+    @property
+    def points(self) -> list[tuple[float, float]]:
+        """(x, y) of every point, m; columns c and cols - 1 - c have exactly opposite y."""
+        rows, cols = range(self.grid.rows), range(self.grid.cols)
+        ys = [((self.grid.cols - 1) / 2 - c) * self.spacing_m for c in cols]
+        return [(self.back_m + r * self.spacing_m, y) for r in rows for y in ys]
+
+
+@dataclass(frozen=True)
+class HeightCfg:
+    """The three maps."""
+
+    terrain: Patch = Patch(Grid(17, 11), back_m=-0.8, spacing_m=0.1, clip_m=2.0)
+    """Around the base: x -0.8..0.8, y -0.5..0.5. Read by the critic."""
+    body: Patch = Patch(Grid(26, 11), back_m=-0.5, spacing_m=0.1, clip_m=2.0)
+    """Ahead of the base: x -0.5..2.0, y -0.5..0.5. Predicted by the world model."""
+    foot: Patch = Patch(Grid(5, 5), back_m=-0.1, spacing_m=0.05, clip_m=1.0)
+    """Around each foot: x, y -0.1..0.1."""

@@ -1,4 +1,4 @@
-"""Base poses and boxes in, clean depth images out: the camera as geometry, without its faults.
+"""Renders clean depth images from base poses and boxes: the camera as pure geometry.
 
 Pixels hold z-depth (along the optical axis, as depth cameras report it) scaled to [0, 1]:
 0 at `near_m`, 1 at `far_m` and wherever nothing is seen. What is nearer than `near_m` reads 0.

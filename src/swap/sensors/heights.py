@@ -1,4 +1,4 @@
-"""Boxes, base poses and feet in, three height maps out: the ground the robot cannot see.
+"""Computes three height maps of the ground around the base and the feet.
 
 A value is the highest surface at a grid point minus the height of the base (or of the foot's
 centre), in metres: a wall ahead is positive, flat ground is minus the standing height. Vertical
@@ -7,57 +7,16 @@ any box is a pit and reads the lower clip. Grids turn with the robot's heading b
 rows run from back to front, columns from left (+y) to right.
 """
 
-from dataclasses import dataclass
-
 import torch
 import warp as wp
 from torch import Tensor
 
 from swap.courses.course import SLOTS, Boxes
 from swap.device.warp_launch import WarpViews, launch
-from swap.errors import UserError
+from swap.sensors.cfg import HeightCfg
 from swap.sensors.depth import box_views
 from swap.sensors.height_kernels import measure, place
 from swap.sensors.rays import BoxFrame
-from swap.symmetry import Grid, Grids
-
-
-@dataclass(frozen=True)
-class Patch:
-    """A level grid of points, symmetric in y."""
-
-    grid: Grid
-    back_m: float
-    """x of row 0."""
-    spacing_m: float
-    clip_m: float
-    """Values stay within -clip_m..clip_m."""
-
-    def __post_init__(self) -> None:
-        if self.spacing_m <= 0.0 or self.clip_m <= 0.0:
-            raise UserError(
-                f"spacing_m={self.spacing_m} and clip_m={self.clip_m} must both be above 0"
-            )
-
-    @property
-    def points(self) -> list[tuple[float, float]]:
-        """(x, y) of every point, m; columns c and cols - 1 - c have exactly opposite y."""
-        rows, cols = range(self.grid.rows), range(self.grid.cols)
-        ys = [((self.grid.cols - 1) / 2 - c) * self.spacing_m for c in cols]
-        return [(self.back_m + r * self.spacing_m, y) for r in rows for y in ys]
-
-
-@dataclass(frozen=True)
-class HeightCfg:
-    """The three maps. Sizes are those of the symmetry room's grids."""
-
-    terrain: Patch = Patch(Grids().terrain, back_m=-0.8, spacing_m=0.1, clip_m=2.0)
-    """Around the base: x -0.8..0.8, y -0.5..0.5. Read by the critic."""
-    body: Patch = Patch(Grids().body, back_m=-0.5, spacing_m=0.1, clip_m=2.0)
-    """Ahead of the base: x -0.5..2.0, y -0.5..0.5. Predicted by the world model."""
-    foot: Patch = Patch(Grids().foot, back_m=-0.1, spacing_m=0.05, clip_m=1.0)
-    """Around each foot: x, y -0.1..0.1."""
-    feet: int = 4
 
 
 class HeightMaps:
@@ -70,13 +29,14 @@ class HeightMaps:
     def __init__(
         self,
         cfg: HeightCfg,
+        feet: int,
         n: int,
         slots: int = SLOTS,
         device: str | torch.device = "cpu",
     ) -> None:
-        self.cfg, self.n, self.slots = cfg, n, slots
+        self.cfg, self.feet, self.n, self.slots = cfg, feet, n, slots
         self.device = torch.device(device)
-        patches = [(cfg.terrain, -1), (cfg.body, -1), *((cfg.foot, k) for k in range(cfg.feet))]
+        patches = [(cfg.terrain, -1), (cfg.body, -1), *((cfg.foot, k) for k in range(feet))]
         rows = [(*p, k, patch.clip_m) for patch, k in patches for p in patch.points]
         table = torch.tensor(rows, dtype=torch.float64, device=self.device)
         self._point = table[:, :2].float().contiguous()
@@ -86,7 +46,7 @@ class HeightMaps:
         first = len(cfg.terrain.points)
         last = first + len(cfg.body.points)
         self.terrain, self.body = self.out[:, :first], self.out[:, first:last]
-        self.foot = self.out[:, last:].unflatten(1, (cfg.feet, len(cfg.foot.points)))
+        self.foot = self.out[:, last:].unflatten(1, (feet, len(cfg.foot.points)))
         self.world_model = self.out[:, first:]
         self._views = WarpViews(self.device)
         self._frames = wp.zeros((n, slots), dtype=BoxFrame, device=str(self.device))
@@ -103,7 +63,7 @@ class HeightMaps:
             view("base_pos", base_pos, (n, 3), wp.vec3),
             view("base_quat", base_quat, (n, 4), wp.vec4),
         ]
-        feet = view("foot_pos", foot_pos, (n, self.cfg.feet, 3), wp.vec3)
+        feet = view("foot_pos", foot_pos, (n, self.feet, 3), wp.vec3)
         world = box_views(view, boxes, n, self.slots)
         grid = [
             view("point", self._point, (points, 2), wp.vec2),

@@ -1,4 +1,4 @@
-"""Clean depth images in, what a stereo camera makes of them out.
+"""Spoils clean depth images as a stereo camera would.
 
 In this order: error that grows with range, holes along edges, blobs without any return, and now
 and then a frame that never arrives (the previous one is repeated). A hole reads 1, as anything
@@ -14,6 +14,7 @@ from torch import Tensor
 from swap.device.warp_launch import WarpViews, launch
 from swap.sensors.cfg import DepthNoiseCfg, OpticsCfg
 from swap.sensors.noise_kernels import BLOBS, draw_frame, spoil
+from swap.state_dict import Buffers
 
 
 class NoiseSeeds:
@@ -35,16 +36,25 @@ class NoiseSeeds:
         ]
 
 
-class DepthNoise:
-    """Spoils images of `n` worlds in place; holds what a frame shares and the draws."""
+class DepthNoise(Buffers):
+    """Spoils images of `n` worlds in place; keeps what the latest frame of each has drawn."""
+
+    frame: Tensor
+    """[N]: the number of the draw."""
+    lost: Tensor
+    """[N] bool: the frame was lost."""
+    blobs: Tensor
+    """[N, BLOBS, 3]: discs without any return."""
 
     def __init__(self, cfg: DepthNoiseCfg, optics: OpticsCfg, draws: NoiseSeeds) -> None:
+        n, device = len(draws.key), draws.key.device
+        super().__init__(
+            frame=torch.zeros(n, dtype=torch.int32, device=device),
+            lost=torch.zeros(n, dtype=torch.bool, device=device),
+            blobs=torch.zeros(n, BLOBS, 3, device=device),
+        )
         self.cfg, self.optics, self.draws = cfg, optics, draws
-        self.n, self.device = len(draws.key), draws.key.device
-        self.lost = torch.zeros(self.n, dtype=torch.bool, device=self.device)
-        """[N]: worlds whose latest frame was lost."""
-        self._frame = torch.zeros(self.n, dtype=torch.int32, device=self.device)
-        self._blobs = torch.zeros(self.n, BLOBS, 3, device=self.device)
+        self.n, self.device = n, device
         self._views = WarpViews(self.device)
 
     def __call__(self, clean: Tensor, noisy: Tensor, fresh: Tensor, mask: Tensor) -> None:
@@ -71,14 +81,10 @@ class DepthNoise:
         inputs = [masked, mirrored, *self._shared(), *sizes, *edges, *images]
         launch(spoil, shape, inputs, self.device)
 
-    def tensors(self) -> dict[str, Tensor]:
-        """What the latest frames drew."""
-        return {"frame": self._frame, "lost": self.lost, "blobs": self._blobs}
-
     def _shared(self) -> list[wp.array]:
         n, view = self.n, self._views
         return [
-            view("frame", self._frame, (n,), wp.int32),
+            view("frame", self.frame, (n,), wp.int32),
             view("lost", self.lost, (n,), wp.bool),
-            view("blobs", self._blobs, (n, BLOBS, 3), wp.vec3),
+            view("blobs", self.blobs, (n, BLOBS, 3), wp.vec3),
         ]

@@ -1,23 +1,19 @@
-"""The CPU engine: MuJoCo C in float64 on all threads, one set of model fields a world.
-
-Boxes, masses and contact parameters are per-simulation model fields of one compiled model. Writing
-them leaves what MuJoCo derives from them (bounds, bounding volumes, inverse weights) behind;
-`set_const` brings it up to date, after which a world equals one compiled from scratch.
-"""
+"""The CPU engine: MuJoCo C in float64 on all threads, one set of model fields a world."""
 
 from collections.abc import Mapping, Sequence
 
 import mujoco
 import numpy as np
 import torch
-from mujoco.batch import Batch, SimulationError
+from mujoco.batch import SimulationError
 from torch import Tensor
 
 from swap.courses.course import SLOTS, Course, stack
 from swap.errors import UserError
 from swap.robots import Robot
 from swap.robots.kinematics import LegPoints
-from swap.robots.mjcf import build_spec, force_groups
+from swap.robots.mjcf import force_groups
+from swap.sim.cpu_models import CpuModels
 from swap.sim.engine import (
     SPEED_LIMIT,
     FaultReport,
@@ -30,29 +26,11 @@ from swap.sim.engine import (
     standing,
 )
 from swap.sim.motor import motor_torque
-from swap.sim.randomise import (
-    BODY_PARTS,
-    Draw,
-    contact_friction,
-    contact_solref,
-    nominal,
-)
+from swap.sim.randomise import BODY_PARTS, Draw, nominal
 from swap.sim.rate import SUBSTEPS
 from swap.state_dict import join_states
 
 FULL = [mujoco.mjtWarning.mjWARN_CONTACTFULL.value, mujoco.mjtWarning.mjWARN_CNSTRFULL.value]
-PER_WORLD = (
-    "geom_pos",
-    "geom_quat",
-    "geom_size",
-    "geom_sameframe",
-    "geom_friction",
-    "geom_solref",
-    "body_mass",
-    "body_ipos",
-    "body_inertia",
-    "bvh_aabb",
-)
 PHYSICS = ("qpos", "qvel", "qacc_warmstart", "ctrl", "time")
 """What the next step of MuJoCo depends on, of the fields that are in use here."""
 
@@ -75,11 +53,8 @@ class CpuEngine:
         self._courses = list(bank)
         self._bank = stack(self._courses, slots)
         self._ground = torch.tensor([course.start_z for course in bank], dtype=torch.float32)
-        self._model = _template(robot, slots, memory)
-        self._batch = Batch(self._model, n, threads)
-        self._field = {name: self._batch.expand(name) for name in PER_WORLD}
-        # Boxes turn freely; without this MuJoCo would skip the rotation of those that did not.
-        self._field["geom_sameframe"][:, :slots] = mujoco.mjtSameFrame.mjSAMEFRAME_NONE.value
+        self._models = CpuModels(robot, n, slots, threads, memory)
+        self._batch = self._models.batch
         self._qpos, self._qvel = self._batch.bind("qpos"), self._batch.bind("qvel")
         self._sensors, self._warned = self._batch.bind("sensordata"), self._batch.warning
         self._points = LegPoints(robot)
@@ -109,14 +84,11 @@ class CpuEngine:
         self.course_id[worlds] = ids.int()
         for name in ("pos", "quat", "half", "friction", "count"):
             getattr(self.boxes, name)[worlds] = getattr(self._bank, name)[ids]
-        rows, slots = worlds.numpy(), self.boxes.slots
-        quat = self.boxes.quat.numpy()[rows].astype(float)
-        self._field["geom_pos"][rows, :slots] = self.boxes.pos.numpy()[rows]
-        self._field["geom_quat"][rows, :slots] = quat / np.linalg.norm(quat, axis=-1)[..., None]
-        self._field["geom_size"][rows, :slots] = self.boxes.half.numpy()[rows]
+        rows = worlds.numpy()
+        self._models.place_boxes(rows, self.boxes)
         self._batch.bind("qacc_warmstart")[rows] = 0
-        self._write_grip(rows)
-        self._update_derived(rows)
+        self._models.write_grip(rows, self.drawn, self.boxes)
+        self._models.update_derived(rows)
 
     def replace(self, ids: Sequence[int], courses: Sequence[Course]) -> None:
         if any(not 0 <= k < self._bank.n for k in ids) or len(ids) != len(courses):
@@ -125,15 +97,6 @@ class CpuEngine:
         for name in ("pos", "quat", "half", "friction", "count"):
             getattr(self._bank, name)[index] = getattr(new, name)
         self._ground[index] = torch.tensor([c.start_z for c in courses], dtype=torch.float32)
-
-    def _write_grip(self, rows: np.ndarray) -> None:
-        mu = contact_friction(self.drawn.friction, self.boxes.friction)
-        self._field["geom_friction"][rows, : self.boxes.slots, 0] = mu.numpy()[rows, None]
-
-    def _update_derived(self, rows: np.ndarray) -> None:
-        """Bring derived model fields up to date."""
-        if len(rows):
-            self._batch.set_const(rows.astype(np.int32))
 
     # --- state ----------------------------------------------------------------------------------
     def reset(self, mask: Tensor, start: Start | None = None) -> None:
@@ -147,8 +110,8 @@ class CpuEngine:
     def _place(self, rows: np.ndarray, start: Start) -> None:
         qpos = torch.cat([start.base_pos, start.base_quat, start.joint_pos], 1)
         qvel = torch.cat([start.base_lin_vel, start.base_ang_vel, start.joint_vel], 1)
-        check_tensor("start position", qpos, (self.n, self._model.nq), self.device)
-        check_tensor("start velocity", qvel, (self.n, self._model.nv), self.device)
+        check_tensor("start position", qpos, (self.n, self._qpos.shape[1]), self.device)
+        check_tensor("start velocity", qvel, (self.n, self._qvel.shape[1]), self.device)
         self._qpos[rows] = qpos.numpy()[rows]
         self._qvel[rows] = qvel.numpy()[rows]
         for name in ("ctrl", "qacc_warmstart", "time"):
@@ -167,32 +130,21 @@ class CpuEngine:
         check_mask(mask, self.n, self.device)
         self._take(mask, given, [x for x in vars(given) if bodies or x not in BODY_PARTS])
         rows = mask.nonzero()[:, 0].numpy()
-        self._write_grip(rows)
-        solref = contact_solref(self.drawn.restitution)
-        self._field["geom_solref"][rows, : self.boxes.slots] = solref.numpy()[rows, None]
+        self._models.write_grip(rows, self.drawn, self.boxes)
+        self._models.write_restitution(rows, self.drawn)
         if bodies:
-            self._write_bodies(rows)
+            self._models.write_bodies(rows, self.drawn)
 
     def renew_bodies(self, mask: Tensor, given: Draw) -> None:
         check_mask(mask, self.n, self.device)
         self._take(mask, given, BODY_PARTS)
-        self._write_bodies(mask.nonzero()[:, 0].numpy())
+        self._models.write_bodies(mask.nonzero()[:, 0].numpy(), self.drawn)
 
     def _take(self, mask: Tensor, given: Draw, parts: Sequence[str]) -> None:
         for name in parts:
             mine, theirs = getattr(self.drawn, name), getattr(given, name)
             check_tensor(name, theirs, tuple(mine.shape), self.device)
             mine[mask] = theirs[mask].to(mine.dtype)
-
-    def _write_bodies(self, rows: np.ndarray) -> None:
-        model = self._model
-        trunk = model.body_mass[1]
-        payload = 1 + self.drawn.payload.double().numpy()[:, None] / trunk
-        factor = np.concatenate([payload, self.drawn.link_mass.double().numpy()], 1)[rows]
-        self._field["body_mass"][rows, 1:] = model.body_mass[1:] * factor
-        self._field["body_inertia"][rows, 1:] = model.body_inertia[1:] * factor[..., None]
-        self._field["body_ipos"][rows, 1] = model.body_ipos[1] + self.drawn.com.numpy()[rows]
-        self._update_derived(rows)
 
     # --- time -----------------------------------------------------------------------------------
     def step(self, targets: Tensor) -> None:
@@ -274,7 +226,7 @@ class CpuEngine:
         return torch.tensor([told.nonfinite, told.overflow, told.pool_overflow])
 
     # --- put away and taken out again -----------------------------------------------------------
-    def tensors(self) -> dict[str, Tensor]:
+    def state_dict(self) -> dict[str, Tensor]:
         """Model fields follow from courses and draws, the rest of `state` from the physics."""
         physics = {name: self._batch.bind(name) for name in PHYSICS}
         ours = {"last": self._last, "nonfinite": self._nonfinite, "overflow": self._overflow}
@@ -286,22 +238,9 @@ class CpuEngine:
             "failed": self.state.failed,
         }
 
-    def restore(self, tensors: Mapping[str, Tensor]) -> None:
-        restore_engine(self, tensors)
+    def load_state_dict(self, state: Mapping[str, Tensor]) -> None:
+        restore_engine(self, state)
         self._publish()
-
-
-def _template(robot: Robot, slots: int, memory: int | None) -> mujoco.MjModel:
-    """Boxes in a row along x, the order courses list them in: the bounding volume tree, which all
-    worlds share, then groups neighbours."""
-    row = np.zeros((slots, 3))
-    row[:, 0] = np.arange(slots)
-    spec = build_spec(robot, slots, pos=row, force_sensors=True)
-    # A world that diverges is contained and counted here; MuJoCo would reset it without a word.
-    spec.option.disableflags |= mujoco.mjtDisableBit.mjDSBL_AUTORESET
-    if memory is not None:
-        spec.memory = memory
-    return spec.compile()
 
 
 def _blank_state(n: int, groups: int) -> State:

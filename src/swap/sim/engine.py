@@ -8,7 +8,7 @@ once, and read them again after each call. Never write into them.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Literal, Protocol, get_args
 
 import torch
 from torch import Tensor
@@ -19,9 +19,12 @@ from swap.robots import Robot
 from swap.sim.randomise import Draw
 from swap.state_dict import copy_into
 
-ENGINES = ("cpu", "gpu")
+EngineName = Literal["cpu", "gpu"]
+ENGINES: tuple[EngineName, ...] = get_args(EngineName)
 CONTACTS, CONTACT_ROWS = 48, 200
 """Room on the GPU: contacts a world, in a pool all share; constraint rows of one world."""
+FEET, THIGHS, SHANKS, TRUNK = slice(0, 4), slice(4, 8), slice(8, 12), 12
+"""Whose forces are where in `State.force`: the order of `swap.robots.mjcf.force_groups`."""
 SPEED_LIMIT = 1e4
 """A coordinate faster than this (m/s, rad/s) has diverged as surely as a NaN."""
 
@@ -48,19 +51,19 @@ class State:
 
     @property
     def foot_force(self) -> Tensor:  # [N, 4, 3]
-        return self.force[:, 0:4]
+        return self.force[:, FEET]
 
     @property
     def thigh_force(self) -> Tensor:  # [N, 4, 3]
-        return self.force[:, 4:8]
+        return self.force[:, THIGHS]
 
     @property
     def shank_force(self) -> Tensor:  # [N, 4, 3]
-        return self.force[:, 8:12]
+        return self.force[:, SHANKS]
 
     @property
     def trunk_force(self) -> Tensor:  # [N, 3]
-        return self.force[:, 12]
+        return self.force[:, TRUNK]
 
 
 @dataclass(frozen=True)
@@ -143,10 +146,10 @@ class Engine(Protocol):
         """The three figures of `report` [3], on the device, so that nobody waits. They are counted
         from zero again, as after a report."""
 
-    def tensors(self) -> dict[str, Tensor]:
-        """All that the future depends on, by name; the bank is not among it."""
+    def state_dict(self) -> dict[str, Tensor]:
+        """All that the future depends on, by name, live; the bank is not among it."""
 
-    def restore(self, tensors: Mapping[str, Tensor]) -> None:
+    def load_state_dict(self, state: Mapping[str, Tensor]) -> None:
         """Exactly the engine that gave these, its bank being the same."""
 
 
@@ -186,6 +189,11 @@ def engine_device(name: str, device: str) -> torch.device:
     return torch.empty(0, device=device).device
 
 
+def engine_for(device: str) -> EngineName:
+    """The engine that suits a device."""
+    return "gpu" if torch.device(device).type == "cuda" else "cpu"
+
+
 def standing(robot: Robot, ground_z: Tensor) -> Start:
     """Default pose, soles on the ground at height `ground_z` [N], at x = y = 0, at rest."""
     n, device = len(ground_z), ground_z.device
@@ -199,12 +207,12 @@ def standing(robot: Robot, ground_z: Tensor) -> Start:
 
 
 def restore_engine(engine: Engine, saved: Mapping[str, Tensor]) -> None:
-    """What all engines do to `restore`: model fields are made again from courses and draws."""
+    """What all engines do to load a state: model fields are made again from courses and draws."""
     everyone = torch.ones(engine.n, dtype=torch.bool, device=engine.device)
-    copy_into(engine.tensors(), saved)
+    copy_into(engine.state_dict(), saved)
     engine.assign(everyone, engine.course_id)
     engine.randomise(everyone, engine.drawn)
-    copy_into(engine.tensors(), saved)  # a new course made the physics forget
+    copy_into(engine.state_dict(), saved)  # a new course made the physics forget
 
 
 def check_setup(bank: Sequence[Course], n: int) -> None:

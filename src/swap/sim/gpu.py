@@ -33,32 +33,11 @@ from swap.sim.engine import (
     restore_engine,
     standing,
 )
-from swap.sim.randomise import (
-    BODY_PARTS,
-    Draw,
-    contact_friction,
-    contact_solref,
-    nominal,
-)
+from swap.sim.gpu_models import GpuModels
+from swap.sim.randomise import BODY_PARTS, Draw, nominal
 from swap.sim.rate import SUBSTEPS
 from swap.state_dict import join_states
 
-PER_WORLD = (
-    "geom_pos",
-    "geom_quat",
-    "geom_size",
-    "geom_rbound",
-    "geom_aabb",
-    "geom_friction",
-    "geom_solref",
-    "body_mass",
-    "body_ipos",
-    "body_inertia",
-    "body_subtreemass",
-    "body_invweight0",
-    "dof_invweight0",
-    "actuator_acc0",
-)
 ROW_BITS = mjw.OverflowType.NEFC | mjw.OverflowType.NJMAX_NNZ
 POOL_BITS = mjw.OverflowType.BROADPHASE | mjw.OverflowType.NARROWPHASE
 BOX_PARTS = ("pos", "quat", "half", "friction", "count")
@@ -82,15 +61,14 @@ class GpuEngine:
         of one world. `capture=False` launches kernel by kernel, for debugging."""
         check_setup(bank, n)
         self.robot, self.n, self.device = robot, n, engine_device("gpu", device)
-        self._recorder, self._deriver = WarpGraph(self.device), WarpGraph(self.device)
+        self._recorder = WarpGraph(self.device)
         with self._recorder.scope():
             self._build(bank, slots, nconmax, njmax)
             self._wire()
         if capture:
             self.state.base_quat[:, 0] = 1  # a zero quaternion has no rotation to step from
             self._recorder.record(self._control_step)
-            if self.device.type == "cuda":  # elsewhere a launch costs nothing to speak of
-                self._deriver.record(self._derive)
+            self._models.record()
         everyone = torch.ones(n, dtype=torch.bool, device=self.device)
         self.assign(everyone, torch.zeros(n, dtype=torch.long, device=self.device))
         self.randomise(everyone, self.drawn)
@@ -100,17 +78,9 @@ class GpuEngine:
     def _build(self, bank: Sequence[Course], slots: int, nconmax: int, njmax: int) -> None:
         robot, n, device = self.robot, self.n, self.device
         model = build_spec(robot, slots).compile()
-        self._m = mjw.put_model(model, batch_sizes=dict.fromkeys(PER_WORLD, n))
-        self._m.opt.warn_overflow = 0
-        self._d = mjw.make_data(model, nworld=n, nconmax=nconmax, njmax=njmax)
-        m, d = self._m, self._d
-        self._mass = {k: wp.to_torch(getattr(m, k)) for k in ("body_mass", "body_inertia")}
-        self._ipos = wp.to_torch(m.body_ipos)
-        self._mass0 = {name: field[0].clone() for name, field in self._mass.items()}
-        self._ipos0 = self._ipos[0].clone()
-        self._friction = wp.to_torch(m.geom_friction)[:, :slots, 0]
-        self._solref = wp.to_torch(m.geom_solref)[:, :slots]
-
+        self._models = GpuModels(robot, model, n, slots, device, nconmax=nconmax, njmax=njmax)
+        self._m, self._d = self._models.m, self._models.d
+        d = self._d
         self._bank = stack(bank, slots, str(device))
         self.boxes = stack([bank[0]] * n, slots, str(device))
         self._ground = self._floats([course.start_z for course in bank])
@@ -193,7 +163,7 @@ class GpuEngine:
         with self._recorder.scope():
             dim = (self.n, self.boxes.slots)
             wp.launch(kernels.assign_boxes, dim=dim, inputs=chosen + self._assign_args)
-        self._write_grip()
+        self._models.write_grip(self.drawn, self.boxes)
         ground = self._ground.index_select(0, self.course_id)
         torch.add(ground, self.robot.stance, out=self._safe_qpos[:, 2])
 
@@ -205,10 +175,6 @@ class GpuEngine:
         for name in BOX_PARTS:
             getattr(self._bank, name)[index] = getattr(new, name)
         self._ground[index] = self._floats([course.start_z for course in courses])
-
-    def _write_grip(self) -> None:
-        mu = contact_friction(self.drawn.friction, self.boxes.friction)
-        self._friction.copy_(mu[:, None].expand_as(self._friction))
 
     # --- state ----------------------------------------------------------------------------------
     def reset(self, mask: Tensor, start: Start | None = None) -> None:
@@ -239,16 +205,15 @@ class GpuEngine:
         self._take(mask, given, [x for x in vars(given) if bodies or x not in BODY_PARTS])
         torch.mul(self.drawn.kp, self.robot.kp, out=self._kp)
         torch.mul(self.drawn.kd, self.robot.kd, out=self._kd)
-        self._write_grip()
-        solref = contact_solref(self.drawn.restitution)
-        self._solref.copy_(solref[:, None].expand_as(self._solref))
+        self._models.write_grip(self.drawn, self.boxes)
+        self._models.write_restitution(self.drawn)
         if bodies:
-            self._write_bodies()
+            self._models.write_bodies(self.drawn)
 
     def renew_bodies(self, mask: Tensor, given: Draw) -> None:
         check_mask(mask, self.n, self.device)
         self._take(mask, given, BODY_PARTS)
-        self._write_bodies()
+        self._models.write_bodies(self.drawn)
 
     def _take(self, mask: Tensor, given: Draw, parts: Sequence[str]) -> None:
         for name in parts:
@@ -256,25 +221,6 @@ class GpuEngine:
             check_tensor(name, theirs, tuple(mine.shape), self.device)
             rows = mask.view(-1, *[1] * (mine.ndim - 1))
             torch.where(rows, theirs.to(mine.dtype), mine, out=mine)
-
-    def _write_bodies(self) -> None:
-        payload = 1 + self.drawn.payload[:, None] / self.robot.trunk.mass
-        factor = torch.cat([payload, self.drawn.link_mass], 1)
-        for name, field in self._mass.items():
-            nominal = self._mass0[name][1:]
-            field[:, 1:] = nominal * factor.view(*factor.shape, *[1] * (nominal.ndim - 1))
-        self._ipos[:, 1] = self._ipos0[1] + self.drawn.com
-        if self._deriver.recorded:
-            self._deriver.play()
-        else:
-            with self._deriver.scope():
-                self._derive()
-
-    def _derive(self) -> None:
-        """What MuJoCo derives from masses and centres of mass. A step computes positions anew, so
-        none need be restored."""
-        groups = mjw.SetConstGroup.FIXED | mjw.SetConstGroup.INERT0
-        mjw.set_const(self._m, self._d, groups=groups, restore=False)
 
     # --- time -----------------------------------------------------------------------------------
     def step(self, targets: Tensor) -> None:
@@ -317,7 +263,7 @@ class GpuEngine:
         return told
 
     # --- put away and taken out again -----------------------------------------------------------
-    def tensors(self) -> dict[str, Tensor]:
+    def state_dict(self) -> dict[str, Tensor]:
         """Model fields follow from courses and draws."""
         d, state = self._d, self.state
         physics = {"qpos": d.qpos, "qvel": d.qvel, "qacc_warmstart": d.qacc_warmstart}
@@ -331,8 +277,8 @@ class GpuEngine:
             "pool": self._pool,
         }
 
-    def restore(self, tensors: Mapping[str, Tensor]) -> None:
-        restore_engine(self, tensors)
+    def load_state_dict(self, state: Mapping[str, Tensor]) -> None:
+        restore_engine(self, state)
         with self._recorder.scope():
             wp.launch(kernels.pose_legs, dim=(self.n, 4), inputs=self._leg_args)
 

@@ -1,4 +1,4 @@
-"""Joint target, angle and speed -> torque: PD control through a motor's torque-speed curve.
+"""Computes motor torques: PD control through a motor's torque-speed curve.
 
 Driving torque (in the direction of motion) falls linearly to zero at the no-load speed; braking
 torque stays full. A motor's randomised strength scales what it is asked for, before the limit: a

@@ -1,4 +1,4 @@
-"""Ranges and a generator -> what differs between worlds: grip, masses, motors, latency, pushes.
+"""Draws what differs between worlds: friction, masses, motors, latency, pushes.
 
 Everything is drawn in nominal-is-one or nominal-is-zero form, so one set of ranges serves every
 robot. `mirror` gives the reflected draw: mirrored state, action and draw make mirrored physics.

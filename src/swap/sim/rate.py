@@ -1,6 +1,8 @@
-"""How often physics and control happen."""
+"""How often physics and control happen, and how strongly the ground pulls (m/s²)."""
 
-from swap.robots.mjcf import TIMESTEP
+from swap.robots.mjcf import GRAVITY, TIMESTEP
+
+__all__ = ["CONTROL_DT", "GRAVITY", "SUBSTEPS"]
 
 SUBSTEPS = 4
 """Physics steps in one control step."""

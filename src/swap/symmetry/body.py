@@ -118,6 +118,7 @@ def quadruped(
     parts: tuple[tuple[str, Axis], ...] = (("abad", ROLL), ("hip", PITCH), ("knee", PITCH)),
     sides: tuple[tuple[str, str], ...] = (("FL", "FR"), ("RL", "RR")),
 ) -> Body:
-    """The paper's robot: four legs of abad, hip and knee, ordered leg by leg."""
+    """The paper's robot: four legs of abad, hip and knee, ordered leg by leg. An example: robots
+    have joint names of their own (`swap.robots.PARTS`)."""
     joints = tuple(JointAxis(f"{leg}_{part}", axis) for leg in legs for part, axis in parts)
     return Body(joints, legs, sides)

@@ -1,4 +1,4 @@
-"""Rows and columns in, how a picture or a height map mirrors out."""
+"""How a picture or a height map mirrors."""
 
 from dataclasses import dataclass
 

@@ -83,6 +83,19 @@ class Layout:
             )
         )
 
+    @staticmethod
+    def side_by_side(groups: "Mapping[str, Layout]") -> "Layout":
+        """Whole layouts as one, whose fields are named `group.field`; a single one as it is."""
+        if len(groups) == 1:
+            return next(iter(groups.values()))
+        return Layout(
+            tuple(
+                Field(f"{group}.{field.name}", field.rep, field.symbol, field.doc)
+                for group, layout in groups.items()
+                for field in layout
+            )
+        )
+
     def pack(self, parts: Mapping[str, Tensor]) -> Tensor:
         """Named tensors -> one tensor, in this layout's order, each width checked."""
         for name in parts:

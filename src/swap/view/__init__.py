@@ -1,7 +1,7 @@
 """Pictures and films of the robot, cast ray by ray: no display, no OpenGL. Read in this order:
 
 scene -> camera -> trace_kernels -> render_kernels -> render -> overlay -> panels -> video -> film
--> play; course_picture -> gallery
+-> play; framing -> gallery
 """
 
 from swap.view.camera import ChaseCamera, ChaseCameraCfg, FilmCamera, View

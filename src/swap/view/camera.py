@@ -1,4 +1,4 @@
-"""Scenes in, views out: a camera that follows the robot."""
+"""The film's camera, which follows the robot."""
 
 import math
 from dataclasses import dataclass
@@ -37,6 +37,11 @@ class View:
         left = np.cross([0.0, 0.0, 1.0], ahead)
         left /= np.linalg.norm(left)
         return np.column_stack([ahead, left, np.cross(ahead, left)])
+
+    def mirror(self) -> "View":
+        """From the other side of the plane y = 0."""
+        flip = np.array([1.0, -1.0, 1.0])
+        return View(self.eye * flip, self.target * flip, self.fov_deg)
 
 
 class FilmCamera(Protocol):

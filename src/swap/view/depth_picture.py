@@ -1,4 +1,4 @@
-"""A depth image [rows, cols] in [0, 1] in, an RGB picture out: near is bright, unseen is dark."""
+"""Colours a depth image: near is bright, unseen is dark."""
 
 import numpy as np
 import torch

@@ -1,4 +1,4 @@
-"""States in, a film out: each frame is one world drawn, annotated and written."""
+"""Writes a film: draws and annotates one world for each frame."""
 
 from collections.abc import Sequence
 from pathlib import Path

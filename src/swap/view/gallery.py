@@ -1,19 +1,27 @@
-"""Names of families in, a folder of pictures and an index page out."""
+"""Draws a gallery of courses: a folder of pictures and an index page."""
 
 import html
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
+import torch
 from PIL import Image
 
 from swap.courses.course import Course
 from swap.courses.families import CourseFamily, get_family, make
+from swap.env import EnvCfg
 from swap.files import atomic_write
-from swap.view.course_picture import frame, picture
+from swap.robots import Robot
+from swap.sim import make_engine
+from swap.view.framing import frame
+from swap.view.render import PictureCfg, Renderer
+from swap.view.scene import Scene, scene_of
 
 DIFFICULTIES = (0.0, 1 / 3, 2 / 3, 1.0)
+FROM_AFAR = PictureCfg(sky_low=(0.84, 0.90, 0.95), haze_m=100.0)
+"""Seen from above, much of a picture is the low sky; and the whole of a course shall be clear."""
 SEAM = 6
 """White pixels between a course and its mirror image."""
 
@@ -30,17 +38,20 @@ def gallery(
     out: Path, names: Sequence[str], seed: int, width: int, height: int
 ) -> Iterator[tuple[CourseFamily, list[Shot]]]:
     """Writes the pictures, yields each family when it is done; last of all the index page."""
-    families = [get_family(name) for name in names]
+    families, robot = [get_family(name) for name in names], EnvCfg().load_robot()
+    look = replace(FROM_AFAR, width=width, height=height)
+    x, y, z = look.sun  # mirrored with the course, and the camera, too
+    render, render_mirrored = Renderer(robot, look), Renderer(robot, replace(look, sun=(x, -y, z)))
     done = []
     for family in families:
         # One seed for a family's row: only the difficulty changes along it.
         courses = [make(family.name, d, np.random.default_rng(seed)) for d in DIFFICULTIES]
-        view = frame(courses, width / height)
+        scenes = scenes_of(robot, courses)
+        images = scenes_of(robot, [course.mirror() for course in courses])
+        view = frame(scenes, [course.goal_x for course in courses], width / height)
         shots = []
-        for course in courses:
-            camera = view.raised(course.start_z)
-            plain = picture(course, camera, width, height)
-            mirrored = picture(course.mirror(), camera.mirror(), width, height, sun_side=-1)
+        for course, scene, image in zip(courses, scenes, images, strict=True):
+            plain, mirrored = render(scene, view), render_mirrored(image, view.mirror())
             seam = np.full((height, SEAM, 3), 255, np.uint8)
             shot = Shot(course, f"{family.name}-{round(100 * course.difficulty):03d}.png")
             with atomic_write(out / shot.file) as file:
@@ -50,6 +61,19 @@ def gallery(
         yield family, shots
     with atomic_write(out / "index.html") as file:
         file.write_text(page(done, seed), encoding="utf-8")
+
+
+def scenes_of(robot: Robot, courses: Sequence[Course]) -> list[Scene]:
+    """The robot at the start of each course, which is put at height 0: colours tell heights."""
+    low = [
+        replace(c, pos=c.pos - [0.0, 0.0, c.start_z], goal_z=c.goal_z - c.start_z, start_z=0.0)
+        for c in courses
+    ]
+    engine = make_engine("cpu", robot, low, len(low), threads=1)
+    everyone = torch.ones(len(low), dtype=torch.bool)
+    engine.assign(everyone, torch.arange(len(low)))
+    engine.reset(everyone)
+    return [scene_of(robot, engine.state, engine.boxes, k) for k in range(len(low))]
 
 
 def page(rows: Sequence[tuple[CourseFamily, Sequence[Shot]]], seed: int) -> str:
@@ -67,8 +91,9 @@ def page(rows: Sequence[tuple[CourseFamily, Sequence[Shot]]], seed: int) -> str:
 <header>
 <h1>Courses</h1>
 <p>Every course is made of boxes. Left in each picture: the course; right: its exact mirror image,
-seen by the mirrored camera. Lines are 0.5 m apart; the orange stand-in has its hips 0.55 m above
-the ground. Seed {seed}.</p>
+seen by the mirrored camera. The robot stands at the start: its left legs are orange, its right
+ones blue. Lines are 1 m apart, fainter ones 0.5 m; colours tell heights above the start. Seed
+{seed}.</p>
 <nav>{links}</nav>
 </header>
 <main>

@@ -1,5 +1,4 @@
-"""Clips in; a film of them, or a picture with a row of moments of each, out: drawn as they are,
-without physics."""
+"""Draws clips without physics, as a film or as a picture with a row of moments for each."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""A picture and what the robot sees, is told and does in; the picture with panels on it out."""
+"""Adds panels to a picture: what the robot sees, is told and does."""
 
 from collections.abc import Sequence
 

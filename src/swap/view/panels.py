@@ -1,4 +1,4 @@
-"""Named depth images in, one row of labelled pictures out, to be put below a film's frame."""
+"""Draws a row of labelled depth images below a film's frame."""
 
 from collections.abc import Sequence
 

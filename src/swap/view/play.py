@@ -1,4 +1,4 @@
-"""A trained policy and courses in; a film of one attempt at each, and how they ended, out."""
+"""Films one attempt of a trained policy at each course, and tells how it ended."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -12,9 +12,9 @@ from swap.courses import FAMILIES, Course
 from swap.env import EndReason, Trials
 from swap.errors import UserError
 from swap.evaluate.imagination import Imagination
-from swap.runs.trained_robot import TrainedRobot, engine_for
+from swap.runs.trained_robot import TrainedRobot
 from swap.sensors import DepthCameraCfg
-from swap.sim import CONTROL_DT
+from swap.sim import CONTROL_DT, engine_for
 from swap.view.camera import ChaseCamera, ChaseCameraCfg
 from swap.view.film import Film
 from swap.view.panels import Panel, row

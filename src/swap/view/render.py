@@ -1,4 +1,4 @@
-"""A scene and a view in, a picture out: rays cast by Warp, on a CPU or a GPU, without OpenGL."""
+"""Renders pictures by casting rays with Warp, on a CPU or a GPU, without OpenGL."""
 
 import math
 from dataclasses import dataclass
@@ -13,7 +13,6 @@ from swap.errors import UserError
 from swap.robots import Robot
 from swap.sensors.rays import BoxFrame
 from swap.view.camera import View
-from swap.view.course_picture import TINTS
 from swap.view.render_kernels import draw, smooth
 from swap.view.scene import PARTS, Scene, radii
 from swap.view.trace_kernels import CapsuleFrame, Stage, place_boxes, place_capsules
@@ -22,6 +21,16 @@ Colour = tuple[float, float, float]
 SHADE = {"housing": 0.45, "thigh": 1.0, "shank": 0.62, "foot": 0.25}
 """Legs darken towards the foot, in display values."""
 LENS_M = 0.045
+TINTS = (
+    (-2.0, (0.27, 0.30, 0.36)),
+    (-0.6, (0.52, 0.56, 0.60)),
+    (0.0, (0.86, 0.85, 0.81)),
+    (0.25, (0.70, 0.82, 0.77)),
+    (0.6, (0.52, 0.74, 0.72)),
+    (1.3, (0.25, 0.56, 0.66)),
+    (2.2, (0.22, 0.36, 0.58)),
+)
+"""Height of the ground, m -> its colour."""
 
 
 @dataclass(frozen=True)
@@ -41,6 +50,8 @@ class PictureCfg:
     skylight: Colour = (0.55, 0.59, 0.66)
     sun: tuple[float, float, float] = (-0.35, -0.60, 0.95)
     """Direction to the sun, world."""
+    haze_m: float = 10.0
+    """From this distance on things fade into the sky."""
 
     def __post_init__(self) -> None:
         if min(self.width, self.height) < 16 or max(self.width, self.height) > 4096:
@@ -102,6 +113,7 @@ class Renderer:
         count = len(self.robot.trunk_shapes) + len(PARTS) * len(self.robot.legs)
         stage.capsules = self._empty((2, count), CapsuleFrame)
         stage.lens_size, stage.trunk = LENS_M, len(self.robot.trunk_shapes)
+        stage.haze_m = look.haze_m
         stage.belly_skin = wp.vec3(*_linear(look.belly))
         return stage
 

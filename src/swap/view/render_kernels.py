@@ -93,7 +93,7 @@ def shade(stage: Stage, hit: Hit, y: float, z: float) -> wp.vec3:
     open_sky = (0.6 + 0.4 * small) * (0.4 + 0.6 * wide)
     light += stage.skylight * ((0.72 + 0.28 * normal_w[2]) * open_sky)
     out = wp.cw_mul(colour, light) + stage.sunlight * shine
-    away = 1.0 - wp.exp(-wp.max(hit.depth - 10.0, 0.0) / 40.0)
+    away = 1.0 - wp.exp(-wp.max(hit.depth - stage.haze_m, 0.0) / 40.0)
     return out * (1.0 - away) + haze * away
 
 

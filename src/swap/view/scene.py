@@ -1,4 +1,4 @@
-"""One world of a state and its boxes in, what there is to see of it out, as small host arrays.
+"""Collects what there is to see of one world, as small arrays on the host.
 
 The robot is drawn as what can touch, the very spheres and capsules that physics collides, and a
 housing from each abad joint to its hip, without which legs would hang in the air.

@@ -67,6 +67,7 @@ class Stage:
     sky_top: wp.vec3
     sunlight: wp.vec3
     skylight: wp.vec3
+    haze_m: float  # from this distance on things fade into the sky
 
 
 @wp.struct

@@ -1,4 +1,4 @@
-"""Pictures in, an mp4 or a GIF out, or a strip of them side by side.
+"""Writes pictures as an mp4, a GIF, or a strip side by side.
 
 The file appears under its name only when it is whole: a run that stops half-way leaves the
 previous film alone.

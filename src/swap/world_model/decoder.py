@@ -1,4 +1,5 @@
-"""A latent -> clean depth, proprioception and the heights around body and feet."""
+"""The decoder: predicts clean depth, proprioception and the heights around body and feet from a
+latent."""
 
 from collections.abc import Sequence
 from typing import NamedTuple

@@ -1,4 +1,4 @@
-"""Depth in metres, or linear as a camera gives it -> what the networks read, and a byte to store.
+"""Encodes depth, in metres or linear as a camera gives it, for the networks and as a byte to store.
 
 The networks' range is -0.5 (nearest) to 0.5 (farthest, or nothing seen), finer near than far:
 

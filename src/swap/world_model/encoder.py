@@ -1,4 +1,4 @@
-"""A noisy depth image and proprioception -> an embedding, mirrored when they are mirrored."""
+"""The encoder: embeds a noisy depth image and proprioception, and mirrors when they do."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""Reconstructions, targets and two distributions of z -> the loss of eq. 9 and its figures.
+"""Computes the loss of eq. 9 and its figures.
 
 Squared errors are summed, not averaged, over pixels and entries, as in Dreamer and WMP: a Gaussian
 of variance 1/(2 weight). Sums are taken so that a mirrored batch gives the same bits (eq. 10).

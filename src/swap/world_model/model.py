@@ -1,9 +1,10 @@
-"""Depth, proprioception and actions in; a latent state, predictions and their loss out.
+"""The world model: tracks a latent state, predicts, decodes, and computes its loss.
 
 Everything is fp32 (TF32 products where the caller allows them): the loop is bound by launches, not
 by arithmetic, and a latent carried over hundreds of ticks is no place for eight bits of mantissa.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -11,7 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from swap.env_spec import EnvSpec
-from swap.errors import UserError
+from swap.errors import UserError, unknown
 from swap.nn import Categoricals
 from swap.nn.views import halves
 from swap.symmetry import Field, Layout, regular
@@ -19,7 +20,8 @@ from swap.validate import check_numbers
 from swap.world_model.batch import Sequences
 from swap.world_model.decoder import Decoder, Reconstruction
 from swap.world_model.depth import DepthCodec
-from swap.world_model.encoder import PROP_CLIP, Encoder
+from swap.world_model.encoder import PROP_CLIP
+from swap.world_model.encoder_registry import ENCODERS, EncoderSpec
 from swap.world_model.loss import FIGURES, Loss, LossCfg
 from swap.world_model.rssm import Latent, Rssm
 
@@ -28,6 +30,8 @@ from swap.world_model.rssm import Latent, Rssm
 class WorldModelCfg:
     """Sizes and weights. Widths count both views: an equivariant model has half the parameters."""
 
+    reads: tuple[str, ...] = ("proprioception",)
+    """Observation groups that the encoder reads beside the image, and the decoder predicts."""
     deter: int = 512
     """Width of h."""
     variables: int = 32
@@ -51,6 +55,9 @@ class WorldModelCfg:
     loss: LossCfg = field(default_factory=LossCfg)
     equivariant: bool = True
     """Mirrored observations give mirrored latents; False is the plain twin."""
+    encoder: str = "cnn"
+    """What reads image and proprioception: cnn, or a class of yours, file.py:NAME or
+    package.module:NAME, which runs when you name it here."""
 
     def __post_init__(self) -> None:
         check_numbers(
@@ -61,6 +68,9 @@ class WorldModelCfg:
             fractions=("unimix",),
             filled=("channels",),
         )
+        if not self.reads or len(set(self.reads)) < len(self.reads):
+            raise UserError(f"model.net.reads={self.reads}; name at least one group, each once")
+        ENCODERS.check(self.encoder)
         for name in ("deter", "hidden", "prop_hidden", "decoder_hidden"):
             halves(getattr(self, name), name)
 
@@ -80,7 +90,11 @@ class WorldModel(nn.Module):
         if spec.camera is None:
             raise UserError("a world model sees by a camera; give the environment one: env.camera")
         self.cfg, self.action, self.action_clip = cfg, spec.action, spec.action_clip
-        self.prop = prop = spec.groups["proprioception"]
+        for name in cfg.reads:
+            if name not in spec.groups:
+                raise unknown("observation group", name, spec.groups)
+        self.prop = prop = Layout.side_by_side({name: spec.groups[name] for name in cfg.reads})
+        """All that is read but the image."""
         self.body, self.foot = spec.groups["body_heights"], spec.groups["foot_heights"]
         self.image = image = spec.camera.rows, spec.camera.cols
         self.codec = DepthCodec(spec.camera.near_m, spec.camera.far_m, cfg.depth_bend)
@@ -92,7 +106,8 @@ class WorldModel(nn.Module):
         eq = cfg.equivariant
         targets = (prop, self.body, self.foot)
         self.categoricals = Categoricals(cfg.variables, cfg.classes, cfg.unimix, equivariant=eq)
-        self.encoder = Encoder(image, cfg.channels, prop.rep, cfg.prop_hidden, equivariant=eq)
+        seen = EncoderSpec(image, prop.rep, cfg.channels, cfg.prop_hidden, eq)
+        self.encoder = ENCODERS[cfg.encoder](seen)
         self.rssm = Rssm(
             deter=cfg.deter,
             hidden=cfg.hidden,
@@ -130,6 +145,11 @@ class WorldModel(nn.Module):
     def noise(self, *lead: int, like: Tensor, generator: torch.Generator | None = None) -> Tensor:
         """Gumbel noise [..., z] for any of the below."""
         return self.categoricals.noise(*lead, like=like, generator=generator)
+
+    def prop_of(self, obs: Mapping[str, Tensor]) -> Tensor:
+        """What it reads of an observation beside the image, [..., 33]."""
+        reads = self.cfg.reads
+        return obs[reads[0]] if len(reads) == 1 else torch.cat([obs[x] for x in reads], -1)
 
     # --- one tick; without noise the likeliest z ------------------------------------------------
     def embed(self, depth: Tensor, prop: Tensor) -> Tensor:

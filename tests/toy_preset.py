@@ -1,4 +1,5 @@
-"""A trainable for tests of runs: a small network learns a sine, with chance in every step."""
+"""A preset for tests of runs, `--preset tests/toy_preset.py:TOY`: a small network learns a sine,
+with chance in every step."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -10,6 +11,7 @@ from torch import Tensor, nn
 from swap.distributed import SINGLE_PROCESS, ProcessGroup
 from swap.errors import UserError
 from swap.presets.table import TrainCfg
+from swap.state_dict import join_states, sub_state
 from swap.validate import check_numbers
 
 
@@ -84,17 +86,16 @@ class Toy:
             "fit/loss": float(loss.detach()),
         }
 
-    def tensors(self) -> dict[str, Tensor]:
-        state = self.optimiser.state_dict()["state"]
-        moments = {f"adam/{i}/{k}": x for i, row in state.items() for k, x in row.items()}
-        return {**{f"net/{k}": x for k, x in self.net.state_dict().items()}, **moments}
+    def state_dict(self) -> dict[str, Tensor]:
+        rows = self.optimiser.state_dict()["state"].items()
+        moments = {f"{i}/{k}": x for i, row in rows for k, x in row.items()}
+        return join_states(net=self.net.state_dict(), adam=moments)
 
     def numbers(self) -> dict[str, Any]:
         return {"count": self.count}
 
-    def restore(self, tensors: Mapping[str, Tensor], numbers: Mapping[str, Any]) -> None:
-        weights = {k.removeprefix("net/"): x for k, x in tensors.items() if k.startswith("net/")}
-        self.net.load_state_dict(weights)
+    def load_state_dict(self, tensors: Mapping[str, Tensor], numbers: Mapping[str, Any]) -> None:
+        self.net.load_state_dict(sub_state("net/", tensors))
         state: dict[int, dict[str, Tensor]] = {}
         for name, x in tensors.items():
             if name.startswith("adam/"):
@@ -102,3 +103,6 @@ class Toy:
                 state.setdefault(int(i), {})[key] = x
         self.optimiser.load_state_dict(self.optimiser.state_dict() | {"state": state})
         self.count = numbers["count"]
+
+
+TOY = ToyCfg()

@@ -1,10 +1,17 @@
 """The paper's tables, row by row, written out here by hand."""
 
+import subprocess
+import sys
+
 import pytest
 import torch
 
+import swap.env
+import swap.sensors
+from swap.env import Spaces
 from swap.errors import UserError
-from swap.symmetry import Grid, Grids, Spaces, quadruped, quantities
+from swap.sensors import HeightCfg, OpticsCfg, Patch
+from swap.symmetry import Grid
 
 SPACES = Spaces()
 
@@ -89,15 +96,36 @@ def test_module_inputs():
     assert (SPACES.proprioception.rep.n_even, SPACES.proprioception.rep.n_odd) == (16, 17)
     assert SPACES.actor_history.dim == 5 * 42
     assert SPACES.privileged.dim == 273
-    assert SPACES.heights.dim == 286 + 100
+    assert SPACES.predicted_heights.dim == 286 + 100
     assert SPACES.depth.dim == 64 * 64
     assert SPACES.style.dim == 2 * 30
     assert SPACES.actor_history["t4.action"] == slice(4 * 42 + 30, 5 * 42)
 
 
 def test_other_cameras_and_grids():
-    fields = quantities(quadruped(), Grids(depth=Grid(58, 87)))
+    fields = Spaces(optics=OpticsCfg(rows=58, cols=87)).fields
     assert fields["depth"].rep.n_even == 58 * 44
+    small = HeightCfg(terrain=Patch(Grid(3, 2), back_m=0.0, spacing_m=0.1, clip_m=2.0))
+    assert Spaces(heights=small).privileged.dim == SPACES.privileged.dim - 187 + 6
+
+
+def test_they_are_known_where_there_is_no_simulator():
+    """`make test-oracles` and `make bench-oracles` run without."""
+    blocked = "import sys; sys.modules |= dict.fromkeys(('mujoco', 'mujoco_warp', 'warp'))"
+    wanted = "import swap.cli.bench_nn, swap.evaluate.layer_examples; from swap.env import Spaces"
+    code = f"{blocked}; {wanted}; print(Spaces().privileged.dim)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == str(SPACES.privileged.dim)
+
+
+@pytest.mark.parametrize("package", [swap.env, swap.sensors])
+def test_names_come_when_they_are_asked_for(package):
+    listed = [name for names in package.MODULES.values() for name in names]
+    assert sorted(listed) == sorted(package.__all__)
+    for name in package.__all__:
+        assert getattr(package, name) is not None
+    with pytest.raises(AttributeError, match=f"module '{package.__name__}' has no attribute 'no'"):
+        _ = package.no
 
 
 def test_unknown_field_lists_close_names():

@@ -1,0 +1,90 @@
+"""What `swap reconstruct` wrote in, a figure out: the error by tick, and maps of it by pixel."""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from swap.evaluate.figures import STYLE, WIDTH_IN, legend_above, line_style
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+Measured = Mapping[str, Any]
+"""A file of `swap reconstruct --json`."""
+PANELS = (
+    ("robots' own sequences", ("left", "as they were"), ("right", "as they were")),
+    ("the left side's sequences", ("left", "as they were"), ("left", "mirrored")),
+)
+"""Title; what is drawn solid, and what dashed: where, and which sequences."""
+MAPS = (("left", "straight"), ("right", "straight"), ("left", "mirrored"))
+
+
+def reconstruction_figure(arms: Mapping[str, Sequence[Measured]]) -> "Figure":
+    """Arms by name, one file a seed: their mean, and between seeds the least and the most."""
+    import matplotlib
+    from matplotlib.figure import Figure
+
+    with matplotlib.rc_context(STYLE):
+        heights = [3.0, 1.9 * len(arms)]
+        figure = Figure(figsize=(WIDTH_IN, sum(heights)), layout="constrained")
+        above, below = figure.subfigures(2, 1, squeeze=False, height_ratios=heights)[:, 0]
+        panels: dict[str, Axes] = {}
+        for k, (title, solid, dashed) in enumerate(PANELS):
+            panels[title] = axes = above.add_subplot(1, 2, k + 1)
+            axes.set_title(title)
+            axes.set_xlabel("tick")
+            axes.set_ylabel("" if k else "|decoded - clean|, m")
+            for j, (name, files) in enumerate(arms.items()):
+                _draw(axes, files, solid, name, line_style(j))
+                _draw(axes, files, dashed, "_", {**line_style(j), "linestyle": "--"})
+            axes.set_ylim(bottom=0)
+        legend_above(above, panels, "solid: left, as they were; dashed: right, or mirrored")
+        _draw_maps(below, arms)
+    return figure
+
+
+def _draw(
+    axes: "Axes",
+    files: Sequence[Measured],
+    what: tuple[str, str],
+    label: str,
+    look: Mapping[str, Any],
+) -> None:
+    curves = []
+    for file in files:
+        rows = [row for row in file["rows"] if (row["side"], row["sequences"]) == what]
+        curves.append({row["tick"]: row for row in rows})
+    ticks = sorted(set.intersection(*(set(curve) for curve in curves)))
+    values = np.array([[curve[t]["error_m"] for t in ticks] for curve in curves])
+    if len(curves) > 1:
+        low, high = values.min(0), values.max(0)
+    else:  # of one robot the interval over its trials
+        low, high = (np.array([curves[0][t][key] for t in ticks]) for key in ("low", "high"))
+    axes.fill_between(ticks, low, high, color=look["color"], alpha=0.18, linewidth=0)
+    axes.plot(ticks, values.mean(0), label=label, **look)
+
+
+def _draw_maps(figure: Any, arms: Mapping[str, Sequence[Measured]]) -> None:
+    """A row an arm; all with one scale."""
+    maps = {
+        (name, *where): np.mean([_map(file, *where) for file in files], 0)
+        for name, files in arms.items()
+        for where in MAPS
+    }
+    most = max(float(x.max()) for x in maps.values())
+    titles = ("left, own", "right, own", "left, mirrored")
+    axes = figure.subplots(len(arms), len(MAPS), squeeze=False)
+    for i, name in enumerate(arms):
+        for j, (where, title) in enumerate(zip(MAPS, titles, strict=True)):
+            place = axes[i][j]
+            shown = place.imshow(maps[(name, *where)], vmin=0, vmax=most, cmap="magma")
+            place.set_title(f"{name}: {title}", fontsize=8.5, fontweight="normal")
+            place.set_axis_off()
+    figure.colorbar(shown, ax=axes, label="mean error, m", shrink=0.8)
+
+
+def _map(file: Measured, side: str, sequences: str) -> np.ndarray:
+    lines = file["facts"]["maps_mm"][side][sequences]
+    return np.array([line.split() for line in lines], float) / 1000

@@ -1,0 +1,71 @@
+"""Makes the network of an actor or a critic: one of ours, or one that the user names.
+
+A network of your own is a `torch.nn.Module` whose constructor takes a `NetworkSpec`, named by an
+import string: see docs/extend.md. The normaliser before it and the std of actions stay ours.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from torch import nn
+
+from swap.errors import UserError
+from swap.nn import MLP
+from swap.nn.mirror_check import check_network
+from swap.registry import Registry, guarded
+from swap.symmetry import Rep
+
+
+@dataclass(frozen=True)
+class NetworkSpec:
+    """What a network is to be: [..., rep_in.dim] -> [..., rep_out.dim]."""
+
+    rep_in: Rep
+    """How its inputs mirror: normalised observations."""
+    rep_out: Rep
+    """How its outputs must mirror then: mean actions, or a value, which does not change."""
+    hidden: tuple[int, ...]
+    """Widths, as the config has them; a network may have its own."""
+    act: str
+    """Non-linearity."""
+    out_gain: float
+    """How much smaller than usual the first weights of the last layer are to be: the first actions
+    should hardly move the robot."""
+    equivariant: bool
+    """False: the mirror is not asked for."""
+
+
+Build = Callable[[NetworkSpec], nn.Module]
+
+
+def mlp(spec: NetworkSpec) -> MLP:
+    return MLP(
+        spec.rep_in,
+        spec.hidden,
+        spec.rep_out,
+        act=spec.act,
+        out_gain=spec.out_gain,
+        equivariant=spec.equivariant,
+    )
+
+
+def accept(found: object, name: str, where: str) -> Build:
+    """Somebody else's: what it builds is tried."""
+    if not callable(found):
+        raise UserError(f"{where} is a {type(found).__name__}; make it a class of networks")
+    build: Build = guarded(found, where)
+
+    def checked(spec: NetworkSpec) -> nn.Module:
+        net = build(spec)
+        mirrors = [spec.rep_in] if spec.equivariant else None
+        plain = "--policy.no-equivariant"
+        check_network(net, [(spec.rep_in.dim,)], mirrors, spec.rep_out, what=where, plain=plain)
+        return net
+
+    return checked
+
+
+NETWORKS: Registry[Build] = Registry(
+    "network", "swap.networks", accept, how="--policy.actor {} or --policy.critic {}"
+)
+NETWORKS.add("mlp", mlp)

@@ -1,0 +1,116 @@
+"""Finds the code that a config names, and runs it where the user has named it."""
+
+import shlex
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+from swap.courses import FAMILIES
+from swap.env import OBSERVATIONS, REWARDS
+from swap.errors import UserError
+from swap.policy import NETWORKS
+from swap.presets.kinds import kind_of
+from swap.presets.parkour import ParkourCfg
+from swap.presets.swap import SwapCfg
+from swap.presets.table import PRESETS, TrainCfg
+from swap.registry import Registry, Say, is_code
+from swap.robots.registry import ROBOTS
+from swap.world_model import ENCODERS
+
+
+class Option(NamedTuple):
+    """An option of `swap train` whose value may name code."""
+
+    flag: str
+    registry: Registry[Any]
+    words: tuple[str, ...]
+    value: tuple[Any, ...]
+
+    def typed(self) -> str:
+        return shlex.join([self.flag, *map(str, self.value)])
+
+
+def options_of(cfg: TrainCfg) -> list[Option]:
+    """All of them. A robot that is there as data needs no code."""
+    if not isinstance(cfg, ParkourCfg):
+        return []
+    env = cfg.env
+    robots = (env.robot,) if env.robot_data is None else ()
+    every = [Option("--env.robot", ROBOTS, robots, robots)]
+    for flag, registry, pairs in (
+        ("--env.families", FAMILIES, env.families),
+        ("--env.rewards.terms", REWARDS, env.rewards.terms),
+    ):
+        words = tuple(word for word, _ in pairs)
+        every.append(Option(flag, registry, words, tuple(x for pair in pairs for x in pair)))
+    return every + needed_to_act(cfg)
+
+
+def needed_to_act(cfg: ParkourCfg) -> list[Option]:
+    """Sensors and networks: without them a trained robot is none."""
+    actor, critic, model = (cfg.policy.actor,), (cfg.policy.critic,), cfg.learning.model
+    sensors = cfg.env.observations
+    every = [
+        Option("--env.observations", OBSERVATIONS, sensors, sensors),
+        Option("--policy.actor", NETWORKS, actor, actor),
+        Option("--policy.critic", NETWORKS, critic, critic),
+    ]
+    if model is not None:
+        encoder = (model.net.encoder,)
+        every.append(Option("--model.net.encoder", ENCODERS, encoder, encoder))
+    return every
+
+
+def run_code(options: Sequence[Option], named: Callable[[str], bool], say: Say) -> None:
+    """Run the code of options that the user has `named`, and refuse in one line what is left."""
+    for option in options:
+        for word in filter(is_code, option.words):
+            if named(option.flag):
+                option.registry.from_user(word, say)
+            elif word not in option.registry:
+                raise option.registry.not_run(word, option.typed())
+
+
+def preset_from_user(word: str, say: Say = print) -> TrainCfg:
+    """The preset that the user has named in this very call. All that it names is run, too: it is
+    code of the user's or of an installed package, and could have done so itself."""
+    cfg = PRESETS.from_user(word, say)
+    run_code(options_of(cfg), lambda flag: True, say)
+    return cfg
+
+
+def typed_again(preset: str, cfg: TrainCfg) -> str:
+    """The options that name code, which must be typed again to go on with a run; or nothing."""
+    own = is_code(preset) and kind_of(cfg) is None
+    typed = [f"--preset {shlex.quote(preset)}"] if own else []
+    typed += [option.typed() for option in options_of(cfg) if any(map(is_code, option.words))]
+    return "".join(f" {words}" for words in typed)
+
+
+def with_user_code(
+    cfg: ParkourCfg,
+    say: Say,
+    *,
+    actor: str | None = None,
+    critic: str | None = None,
+    encoder: str | None = None,
+    observations: tuple[str, ...] | None = None,
+) -> ParkourCfg:
+    """Sensors and networks of a robot are what the user has named in this very call, otherwise the
+    stored ones; those that are code, and were not named, are refused in one line."""
+    given = {
+        "--policy.actor": actor,
+        "--policy.critic": critic,
+        "--model.net.encoder": encoder,
+        "--env.observations": observations,
+    }
+    own = cfg.policy
+    cfg = replace(cfg, policy=replace(own, actor=actor or own.actor, critic=critic or own.critic))
+    cfg = replace(cfg, env=replace(cfg.env, observations=observations or cfg.env.observations))
+    if encoder is not None:
+        if not isinstance(cfg, SwapCfg):
+            raise UserError("this robot has no world model; leave --model.net.encoder away")
+        net = replace(cfg.model.net, encoder=encoder)
+        cfg = replace(cfg, model=replace(cfg.model, net=net))
+    run_code(needed_to_act(cfg), lambda flag: given[flag] is not None, say)
+    return cfg
