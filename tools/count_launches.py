@@ -34,7 +34,7 @@ from swap.learn.model_learner import ModelLearner
 from swap.learn.ppo import PPO
 from swap.learn.replay import ReplayBuffer
 from swap.learn.rollout import Rollout
-from swap.learn.style_reward import GROUP, frame_of
+from swap.learn.style_reward import GROUP
 from swap.policy import LatentState, build_networks
 from swap.presets import SwapCfg, get_preset
 from swap.symmetry import Layout
@@ -159,7 +159,7 @@ class Paths:
         self.options: dict[str, Any] = {"metrics": self.metrics, "capture": False}
         replay = ReplayBuffer(self.model, 1, cfg.model.memory, CPU)
         self.learner = ModelLearner(cfg.model, self.model, replay, **self.options)
-        frame = frame_of(self.spec.groups[GROUP]).rep
+        frame = self.spec.groups[GROUP].rep
         expert = torch.zeros(1000, 2, frame.dim)
         self.amp_learner = AMP(cfg.amp, expert, frame, self.n, cfg.ppo.steps, **self.options)
 

@@ -6,11 +6,12 @@ from types import SimpleNamespace
 import pytest
 import torch
 
+from swap.env import Spaces
 from swap.learn import fused_ppo
 from swap.learn.ppo import PPO, PPOCfg
 from swap.learn.rollout import Batch
 from swap.nn import GaussianHead
-from swap.symmetry import Spaces, signs
+from swap.symmetry import signs
 
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
 SAMPLES = 150

@@ -6,9 +6,10 @@ import copy
 import pytest
 import torch
 
+from swap.env import Spaces
 from swap.nn import MLP, GRUCell, Linear, RunningNorm
 from swap.policy.normalized_mlp import NormalizedMLP
-from swap.symmetry import Spaces, regular, trivial
+from swap.symmetry import regular, trivial
 
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
 SPACES = Spaces()
@@ -111,6 +112,18 @@ def test_more_rows_than_programs(kernels, monkeypatch):
     compare(shaken(NETS["policy"](True)), [normal(11, PROP.dim)], "fused_hidden", kernels)
     cell = shaken(GRUCell(6, 10))
     compare(cell, [normal(11, 6), normal(11, 10)], "fused_gates", kernels)
+
+
+def test_many_rows(kernels, monkeypatch):
+    from swap.nn import fused_mlp
+
+    monkeypatch.setattr(fused_mlp, "LONG", BATCH)
+    torch.manual_seed(0)
+    mlp = shaken(NETS["policy"](True))
+    inputs = [normal(BATCH, PROP.dim)]
+    compare(mlp, inputs, "fused_hidden", kernels)
+    mirrors(mlp, inputs, [PROP], ACTION, "fp32")
+    test_a_penalty_on_the_gradient("elu", kernels)
 
 
 @pytest.mark.parametrize("bias", [True, False])

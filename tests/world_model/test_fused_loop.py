@@ -9,6 +9,8 @@ from swap.world_model.decoder import Reconstruction
 from toy_model import build, gradients, mirrored, sequences
 
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
+ROUGH = 100 if DEVICE == "cuda" else 1
+"""A GPU's convolutions take 10 bits of each factor."""
 
 
 def on_device(batch, noise):
@@ -35,14 +37,14 @@ def test_the_loop_is_its_steps(equivariant, kernels, monkeypatch):
     monkeypatch.setenv("SWAP_KERNELS", "none")
     plain, wanted = gradients(model, batch, noise)
     assert not kernels
-    assert torch.allclose(loss, plain, rtol=1e-5)
+    assert torch.allclose(loss, plain, rtol=1e-5 * ROUGH)
     for name, gradient in wanted.items():
         size = float(gradient.abs().max())
-        assert torch.allclose(found[name], gradient, rtol=1e-3, atol=1e-4 * size), name
+        assert torch.allclose(found[name], gradient, rtol=1e-3, atol=1e-4 * ROUGH * size), name
     there = model.observe(batch, noise)
     for a, b in zip(latent.latent, there.latent, strict=True):
-        assert torch.allclose(a, b, atol=1e-4)
-    assert torch.allclose(latent.posterior, there.posterior, atol=1e-4)
+        assert torch.allclose(a, b, atol=1e-4 * ROUGH)
+    assert torch.allclose(latent.posterior, there.posterior, atol=1e-4 * ROUGH)
 
 
 def test_a_tick_is_a_tick(kernels, monkeypatch):
@@ -98,7 +100,7 @@ def test_the_loss_is_its_steps(equivariant, kernels, monkeypatch):
     assert set(kernels) == {"fused_loss"}
     monkeypatch.setenv("SWAP_KERNELS", "none")
     plain, wanted, theirs = weighed()
-    assert torch.allclose(loss, plain, rtol=1e-5)
+    assert torch.allclose(loss, plain, rtol=1e-5 * ROUGH)
     for name, x in wanted.items():
         assert torch.allclose(figures[name], x, rtol=1e-4), name
     for a, b in zip(found, theirs, strict=True):

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from swap.nn.mlp import MLP
 
 
+LONG = 4096
+"""Rows from which on the gradient of the weights is worth a product for each part."""
 BUTTERFLY = Between(join=False)
 """Views to parities, or back."""
 
@@ -71,7 +73,7 @@ def from_padded(mlp: "MLP", x: Tensor) -> Tensor:
     """The same from parts side by side, [..., V p], each of them followed by zeros."""
     (flat,), weights = _cast(_flat(x)), [*mlp.layers[0].weight]
     parts = parts_of(flat, len(weights))
-    y = torch.bmm(parts, _Stacked.apply(flat.dtype, parts.shape[-1], *weights).mT)
+    y = multiply(parts, _Stacked.apply(flat.dtype, parts.shape[-1], *weights))
     return _go_on(mlp, y, x.shape[:-1])
 
 
@@ -106,7 +108,27 @@ def _between(layer: "Linear", act: str) -> Between:
 def product(x: Tensor, weights: Iterable[Tensor]) -> Tensor:
     """Parities [V, N, in] -> [V, N, out]."""
     (x,) = _cast(x)
-    return torch.bmm(x, stack(x.dtype, *weights).mT)
+    return multiply(x, stack(x.dtype, *weights))
+
+
+def multiply(x: Tensor, weight: Tensor) -> Tensor:
+    """[V, N, in], [V, out, in] -> [V, N, out]."""
+    if x.shape[1] < LONG:
+        return torch.bmm(x, weight.mT)
+    out: Tensor = _Product.apply(x, weight)
+    return out
+
+
+def weight_gradient(dy: Tensor, x: Tensor) -> Tensor:
+    """[V, N, out], [V, N, in] -> [V, out, in], summed over the rows.
+
+    A product for each part: a GPU's library shares out one long sum among many blocks, but not
+    those of a batch.
+    """
+    out = dy.new_empty(len(dy), dy.shape[-1], x.shape[-1])
+    for d, part, total in zip(dy, x, out, strict=True):
+        torch.mm(d.t(), part, out=total)
+    return out
 
 
 def stack(dtype: torch.dtype, *weights: Tensor) -> Tensor:
@@ -199,6 +221,23 @@ class _Stacked(torch.autograd.Function):
     def backward(ctx: Any, dout: Tensor) -> Any:
         parts = dout.to(ctx.dtype)
         return None, None, *(d[:, :size] for d, size in zip(parts, ctx.sizes, strict=True))
+
+
+class _Product(torch.autograd.Function):
+    """`multiply`, with `weight_gradient` on the way back."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, weight: Tensor) -> Tensor:
+        ctx.save_for_backward(x, weight)
+        return torch.bmm(x, weight.mT)
+
+    @staticmethod
+    def backward(ctx: Any, dy: Tensor) -> Any:
+        x, weight = ctx.saved_tensors
+        dx = torch.bmm(dy, weight) if ctx.needs_input_grad[0] else None
+        if torch.is_grad_enabled():  # to be differentiated again
+            return dx, torch.bmm(dy.mT, x)
+        return dx, weight_gradient(dy, x) if ctx.needs_input_grad[1] else None
 
 
 class _Enter(torch.autograd.Function):
