@@ -1,9 +1,9 @@
 """Triton, where there is one: which of our kernels are used, and how they are launched.
 
 A kernel stands for steps of torch that do the same, and each caller falls back on those: without a
-GPU, without Triton, or without a C compiler for it. Kernels that no GPU has run yet are used only
-if the environment asks for them: SWAP_KERNELS=all, or names with commas between; none switches all
-off. With TRITON_INTERPRET=1 they run on a CPU, slowly, which is how they are tested.
+GPU, without Triton, or without a C compiler for it. SWAP_KERNELS=none switches them off, names with
+commas between leave only those. With TRITON_INTERPRET=1 they run on a CPU, slowly, which is how they
+are tested.
 """
 
 import os
@@ -23,9 +23,9 @@ try:
 except ImportError:  # torch brings it along only for GPUs
     triton, tl = None, SimpleNamespace(constexpr=int)
 
-PROVEN = frozenset({"norm_silu"})
-"""Run and timed on a GPU."""
-KERNELS = PROVEN | {"hidden", "basis", "gates", "loop", "conv", "loss", "ppo", "statistics"}
+KERNELS = frozenset(
+    {"norm_silu", "hidden", "basis", "gates", "loop", "conv", "loss", "ppo", "statistics"}
+)
 """All there are."""
 VARIABLE = "SWAP_KERNELS"
 INTERPRETED = os.environ.get("TRITON_INTERPRET") == "1"
@@ -48,12 +48,12 @@ def usable(kernel: str, *tensors: Tensor) -> bool:
 
 
 def wanted(kernel: str) -> bool:
-    return kernel in _named(os.environ.get(VARIABLE, "none" if INTERPRETED else "proven"))
+    return kernel in _named(os.environ.get(VARIABLE, "none" if INTERPRETED else "all"))
 
 
 @cache
 def _named(text: str) -> frozenset[str]:
-    sets = {"all": KERNELS, "proven": PROVEN, "none": frozenset[str]()}
+    sets = {"all": KERNELS, "none": frozenset[str]()}
     if text in sets:
         return sets[text]
     names = {name.strip() for name in text.split(",")}

@@ -220,7 +220,9 @@ class _Stacked(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, dout: Tensor) -> Any:
         parts = dout.to(ctx.dtype)
-        return None, None, *(d[:, :size] for d, size in zip(parts, ctx.sizes, strict=True))
+        # Without gaps: one gradient that has some keeps all from being summed up in one launch.
+        cut = (d[:, :size].contiguous() for d, size in zip(parts, ctx.sizes, strict=True))
+        return None, None, *cut
 
 
 class _Product(torch.autograd.Function):
