@@ -19,7 +19,8 @@ HEAD = """\
 
 
 def pins(text: str) -> dict[str, str]:
-    """`name==version` for each line that is no comment, by name, as an index spells it."""
+    """`name==version`, and where it is needed, if not everywhere (`; platform_system == "Linux"`),
+    for each line that is no comment, by name, as an index spells it."""
     lines = [line.split("#")[0].strip() for line in text.splitlines()]
     return {normal(line.split("==")[0]): line for line in lines if line}
 
@@ -30,7 +31,7 @@ def normal(name: str) -> str:
 
 def digests(page: str, pin: str) -> set[str]:
     """Of the files of one version, in a page of the index: wheels and source archives."""
-    name, version = pin.split("==")
+    name, version = pin.split(";")[0].strip().split("==")
     stem = re.escape(normal(name)).replace(r"\-", "[-_.]+")
     wanted = re.compile(rf"{stem}-{re.escape(version)}(-.+\.whl|\.tar\.gz|\.zip)", re.IGNORECASE)
     links = re.findall(r'href="[^"#]*/([^"/#]+)#sha256=([0-9a-f]{64})"', page)

@@ -114,7 +114,7 @@ def test_doctor_of_a_gpu_says_whether_kernels_can_be_compiled(works, state, monk
     from swap.cli import doctor
 
     monkeypatch.setattr("torch.cuda.is_available", lambda: True)
-    monkeypatch.setattr("swap.nn.fused.compiles", lambda device: works)
+    monkeypatch.setattr("swap.device.triton_launch.works", lambda: works)
     (told,) = doctor.kernels()
     assert told["state"] == state
     assert bool(told["to mend"]) is not works

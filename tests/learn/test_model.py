@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from swap.errors import UserError
-from swap.learn import ModelCfg, ModelLearner, ReplayBuffer
+from swap.learn import ModelCfg, ModelLearner, ReplayBuffer, gradient_step
 from swap.learn.metrics import MetricAccumulator
 from toy_model import build, latent, sequences
 
@@ -91,3 +91,16 @@ def test_without_sequences_nothing_happens():
 def test_what_makes_no_sense_is_refused(facts, says):
     with pytest.raises(UserError, match=says):
         ModelCfg(**facts)
+
+
+def test_tensors_are_scaled_in_one_go():
+    torch.manual_seed(0)
+    tensors = [torch.randn(shape) for shape in ((3, 4), (), (5,), (2, 1, 6))]
+    factors, sizes = torch.rand(4), torch.tensor([x.numel() for x in tensors])
+    for ours, theirs in zip(
+        gradient_step._scaled_in_one(tensors, factors, sizes),
+        gradient_step.scaled(tensors, factors, sizes),
+        strict=True,
+    ):
+        assert torch.equal(ours, theirs)
+        assert ours.shape == theirs.shape

@@ -93,13 +93,14 @@ def kernels() -> list[dict[str, str]]:
     try:
         import torch
 
-        from swap.nn.fused import compiles
+        from swap.device.triton_launch import KERNELS, wanted, works
     except ImportError:
         return []
     if not torch.cuda.is_available():
         return []
-    if compiles("cuda"):
-        return [row("fused kernels", "ok", "Triton compiles them")]
+    if works():
+        used = ", ".join(sorted(name for name in KERNELS if wanted(name))) or "none"
+        return [row("fused kernels", "ok", f"Triton compiles them; used: {used}")]
     mend = "install gcc and Python's headers (python3-dev)"
     return [row("fused kernels", "unused", "Triton cannot compile; training is slower", mend)]
 

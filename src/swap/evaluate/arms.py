@@ -68,7 +68,7 @@ def obeyed(trainer: Trainer) -> dict[str, bool]:
 
 
 def _mlp_obeys(mlp: NormalizedMLP, generator: torch.Generator) -> bool:
-    x = torch.randn(N, mlp.width, generator=generator)
+    x = torch.randn(N, mlp.rep_in.dim, generator=generator)
     there = mlp(mlp.coordinates(mlp.rep_in(x)))
     return torch.equal(there, mlp.rep_out(mlp(mlp.coordinates(x))))
 

@@ -15,7 +15,7 @@ from swap.device.cuda_graph import GraphedCallable
 from swap.distributed import SINGLE_PROCESS, ProcessGroup
 from swap.errors import UserError
 from swap.learn.adam import GuardedAdam
-from swap.learn.gradient_step import Gradients, PooledNorms, gradient_step
+from swap.learn.gradient_step import Gradients, PooledNorms, finite, gradient_step
 from swap.learn.metrics import MetricAccumulator
 from swap.learn.ring_buffer import RingBuffer
 from swap.nn import MLP
@@ -197,15 +197,14 @@ class AMP:
         """One gradient step."""
         gradients, losses, weight = found
         with torch.no_grad():
-            length = torch.nn.utils.get_total_norm(gradients)
-            sound = torch.isfinite(length) & torch.isfinite(losses["loss"])
+            figures = {**losses, "grad_norm": torch.nn.utils.get_total_norm(gradients)}
+            good = finite(torch.stack([figures[name] for name in CULPRITS]))
+            sound = good.all()
             wanted = sound & weight.bool()
         self.adam.descend(gradients, wanted)
         with torch.no_grad():
-            figures = {**losses, "grad_norm": length}
             self.means.add([figures[name] for name in MEANS], weight=wanted)
-            bad = [~torch.isfinite(figures[name]) for name in CULPRITS]
-            self.faults.add([torch.ones_like(sound), ~sound, *bad])
+            self.faults.add([torch.ones_like(sound), ~sound, *~good])
 
     def losses(self, expert: Tensor, policy: Tensor) -> dict[str, Tensor]:
         """Of coordinates [B, 2 d] each; scalars."""

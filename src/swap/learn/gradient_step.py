@@ -7,7 +7,7 @@ guard of every process sees it. In between the processes meet, which is not reco
 recordings with a message between them. Alone, it is one.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Generic, NamedTuple, ParamSpec
 
 import torch
@@ -28,6 +28,26 @@ class Gradients(NamedTuple):
     """Scalars: means over the same samples."""
     weight: Tensor
     """Any shape; its sum says how many samples these are."""
+
+
+def finite(x: Tensor) -> Tensor:
+    """`torch.isfinite` in half the launches."""
+    return x.abs() < torch.inf
+
+
+def scaled(tensors: Sequence[Tensor], factors: Tensor, sizes: Tensor) -> list[Tensor]:
+    """Each tensor times its own factor [n], on a GPU in a few launches; `sizes` [n] are their
+    numbers of entries."""
+    if not factors.is_cuda:
+        return list(torch._foreach_mul(list(tensors), list(factors.unbind())))
+    return _scaled_in_one(tensors, factors, sizes)
+
+
+def _scaled_in_one(tensors: Sequence[Tensor], factors: Tensor, sizes: Tensor) -> list[Tensor]:
+    flat = torch.cat([x.reshape(-1) for x in tensors])
+    flat.mul_(factors.repeat_interleave(sizes, output_size=len(flat)))
+    parts = flat.split([x.numel() for x in tensors])
+    return [part.view(x.shape) for part, x in zip(parts, tensors, strict=True)]
 
 
 def gradient_step(

@@ -12,7 +12,7 @@ from torch import Tensor
 from swap.distributed import SINGLE_PROCESS, ProcessGroup
 from swap.errors import UserError
 from swap.learn.adam import GuardedAdam
-from swap.learn.gradient_step import Gradients, gradient_step
+from swap.learn.gradient_step import Gradients, finite, gradient_step, scaled
 from swap.learn.metrics import MetricAccumulator
 from swap.learn.replay import ReplayBuffer
 from swap.state_dict import join_states
@@ -74,6 +74,7 @@ class ModelLearner:
         self.means = metrics.means(*(f"model/{name}" for name in (*model.figures, "grad_norm")))
         names = "model/updates", "guard/model_skipped", *(f"guard/model_{x}" for x in CULPRITS)
         self.faults = metrics.counts(*names, shared=True)
+        self.sizes = torch.tensor([p.numel() for p in self.parameters], device=device)
         self.lr, self.count = torch.zeros((), device=device), torch.zeros((), device=device)
         self.step = gradient_step(
             self._compute_gradients, self._apply_gradients, processes, device, capture=capture
@@ -112,16 +113,16 @@ class ModelLearner:
             weights = torch.stack(torch._foreach_norm(self.parameters)).clamp_(min=SMALLEST)
             allowed = self.cfg.agc * weights
             shares = torch.where(lengths > allowed, allowed / lengths, 1.0)
-            clipped = torch._foreach_mul(gradients, list(shares.unbind()))
-            fine = torch.isfinite(figures["loss"]), torch.isfinite(lengths).all()
-            sound = fine[0] & fine[1]
+            clipped = scaled(gradients, shares, self.sizes)
+            good = torch.stack((finite(figures["loss"]), finite(lengths).all()))
+            sound = good.all()
             self.count.add_(1)
             self.lr.copy_(self.cfg.lr * (self.count / self.cfg.warm_up).clamp(max=1.0))
         self.adam.descend(clipped, sound)
         with torch.no_grad():
             told = [*(figures[name] for name in self.model.figures), lengths.square().sum().sqrt()]
             self.means.add(told, weight=sound)
-            self.faults.add([torch.ones_like(sound), ~sound, *(~x for x in fine)])
+            self.faults.add([torch.ones_like(sound), ~sound, *~good])
 
     # --- for a resume ---------------------------------------------------------------------------
     def state_dict(self) -> dict[str, Tensor]:

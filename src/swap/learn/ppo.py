@@ -12,8 +12,9 @@ from torch import Tensor
 
 from swap.distributed import SINGLE_PROCESS, ProcessGroup
 from swap.errors import UserError
+from swap.learn import fused_ppo
 from swap.learn.adam import GuardedAdam
-from swap.learn.gradient_step import Gradients, gradient_step
+from swap.learn.gradient_step import Gradients, finite, gradient_step
 from swap.learn.metrics import MetricAccumulator
 from swap.learn.rollout import Batch, Rollout
 from swap.nn import Gaussian
@@ -160,15 +161,15 @@ class PPO:
         gradients, losses, _ = found
         with torch.no_grad():
             norm = torch.nn.utils.get_total_norm(gradients)
-            sound = torch.isfinite(norm) & torch.isfinite(losses["loss"])
+            figures = {**losses, "grad_norm": norm, "lr": self.lr}
+            good = finite(torch.stack([figures[name] for name in CULPRITS]))
+            sound = good[CULPRITS.index("loss")] & good[CULPRITS.index("grad_norm")]
             self._longer.copy_((norm / self.cfg.max_grad_norm).clamp(min=1.0))
             self._adapt(losses["kl"], sound)
         self.adam.descend(gradients, sound)
         with torch.no_grad():
-            figures = {**losses, "grad_norm": norm, "lr": self.lr}
             self.means.add([figures[name] for name in self.told], weight=sound)
-            bad = torch.stack([~torch.isfinite(figures[name]) for name in CULPRITS])
-            self.faults.add([torch.ones_like(sound), ~sound, *bad])
+            self.faults.add([torch.ones_like(sound), ~sound, *~good])
 
     def _losses(self, batch: Batch) -> dict[str, Tensor]:
         now, value = self.policy.actor(batch.actor), self.policy.critic(batch.critic)
@@ -176,6 +177,8 @@ class PPO:
 
     def _compare(self, batch: Batch, now: Gaussian, value: Tensor) -> dict[str, Tensor]:
         """Means over the valid samples, as scalars: what is answered now with what was then."""
+        if fused_ppo.usable(now.mean, value):
+            return self._fused(batch, now, value)
         cfg, share = self.cfg, batch.mean_weight
         ratio = (now.log_prob(batch.action) - batch.log_prob).exp()
         near = ratio.clamp(1 - cfg.clip, 1 + cfg.clip)
@@ -193,6 +196,20 @@ class PPO:
             "kl": (share * kl).sum(),
             "clipped": (share * clipped).sum(),
         }
+
+    def _fused(self, batch: Batch, now: Gaussian, value: Tensor) -> dict[str, Tensor]:
+        """The same by a kernel of Triton."""
+        then = fused_ppo.Then(
+            action=batch.action,
+            mean=batch.mean,
+            std=self.rollout.std,
+            log_prob=batch.log_prob,
+            value=batch.value,
+            advantage=batch.advantage,
+            returns=batch.returns,
+            weight=batch.weight,
+        )
+        return fused_ppo.compare(now, value, then, self.cfg.clip)._asdict()
 
     def _total(self, losses: dict[str, Tensor]) -> Tensor:
         return (

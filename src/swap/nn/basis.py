@@ -53,17 +53,18 @@ class Basis(nn.Module):
             return (x,)
         if self.halved:
             return _SplitHalves.apply(x)
-        return _Split.apply(x, self.rep.n_even, *self._gathers)
+        return _Split.apply(x, self.rep.n_even, *self.gathers)
 
     def merge(self, parts: Parts) -> Tensor:
         if not self.equivariant:
             return parts[0]
         if self.halved:
             return _MergeHalves.apply(*parts)
-        return _Merge.apply(*parts, *self._gathers)
+        return _Merge.apply(*parts, *self.gathers)
 
     @property
-    def _gathers(self) -> tuple[Tensor, ...]:
+    def gathers(self) -> tuple[Tensor, ...]:
+        """The tables of `split`, then those of `merge`: a, b, and signs and scales."""
         names = [f"{way}_{key}" for way in ("split", "merge") for key in ("a", "b", "factors")]
         return tuple(getattr(self, name) for name in names)
 

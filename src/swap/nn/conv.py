@@ -14,6 +14,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from swap.errors import UserError
+from swap.nn import fused_trunk
 from swap.nn.fused import fits, norm_silu
 from swap.nn.init import activation, gain
 from swap.nn.linear import Linear
@@ -67,7 +68,11 @@ def mix(views: Parts) -> Parts:
 
 
 class ConvTrunk(nn.Module):
-    """Images [B, c, H, W] -> flat regular features. `channels` count both views."""
+    """Images [B, c, H, W] -> flat regular features. `channels` count both views.
+
+    `ones`: a plane of ones beside the image. Norms make features independent of the strength of
+    their input; with it they keep its absolute value.
+    """
 
     def __init__(
         self,
@@ -75,6 +80,7 @@ class ConvTrunk(nn.Module):
         channels: Sequence[int] = (32, 64, 128, 256),
         *,
         image_channels: int = 1,
+        ones: bool = False,
         mixed: bool = False,
         act: str = "silu",
         norm: bool = True,
@@ -82,20 +88,20 @@ class ConvTrunk(nn.Module):
     ) -> None:
         super().__init__()
         check_image_size(size, channels)
-        self.image_shape, self.mixed = (image_channels, *size), mixed
+        self.image_shape, self.ones, self.mixed = (image_channels, *size), ones, mixed
         self.act, self.equivariant = activation(act), equivariant
         self.layers = nn.ModuleList()
-        c_in, strength, (rows, cols) = image_channels, 1.0, size
+        c_in, strength, (rows, cols) = image_channels + ones, 1.0, size
         for k, width in enumerate(channels):
             c_out = halves(width, "channels") if equivariant else width
-            read = 2 * c_in if k and self._mixes else c_in
+            read = 2 * c_in if k and self.mixes else c_in
             self.layers.append(ViewConv(read, c_out, strength, up=False, norm=norm))
             c_in, strength = c_out, gain(act)
             rows, cols = rows // STRIDE, cols // STRIDE
         self.features = channels[-1] * rows * cols
 
     @property
-    def _mixes(self) -> bool:
+    def mixes(self) -> bool:
         return self.mixed and self.equivariant
 
     @property
@@ -110,10 +116,16 @@ class ConvTrunk(nn.Module):
             )
         lead = image.shape[:-3]
         image = image.reshape(-1, *self.image_shape)
+        if fused_trunk.trunk_fits(self, image):
+            return fused_trunk.run_trunk(self, image).unflatten(0, lead)
+        image = self._with_ones(image)
         views: Parts = (image, image.flip(-1)) if self.equivariant else (image,)
         for k, layer in enumerate(self.layers):
-            views = layer(mix(views) if k and self._mixes else views, self.act)
+            views = layer(mix(views) if k and self.mixes else views, self.act)
         return torch.cat([v.flatten(1) for v in views], -1).unflatten(0, lead)
+
+    def _with_ones(self, image: Tensor) -> Tensor:
+        return torch.cat((image, torch.ones_like(image[:, :1])), 1) if self.ones else image
 
     def dense(self) -> nn.Module:
         """The same function with both views in one batch: stock layers, half the calls."""
@@ -128,10 +140,10 @@ class _OneBatch(nn.Module):
         self.trunk = trunk
 
     def forward(self, image: Tensor) -> Tensor:
-        x = image.reshape(-1, *self.trunk.image_shape)
+        x = self.trunk._with_ones(image.reshape(-1, *self.trunk.image_shape))
         x = torch.cat((x, x.flip(-1)))
         for k, layer in enumerate(self.trunk.layers):
-            if k and self.trunk._mixes:
+            if k and self.trunk.mixes:
                 x = torch.cat(mix(tuple(x.chunk(2))))
             (x,) = layer((x,), self.trunk.act)
         left, right = x.flatten(1).chunk(2)
@@ -156,6 +168,7 @@ class ConvDecoder(nn.Module):
         super().__init__()
         check_image_size(size, channels)
         self.act, self.mixed, self.equivariant = activation(act), mixed, equivariant
+        self.image_channels = image_channels
         shrink = STRIDE ** len(channels)
         self.start = (size[0] // shrink, size[1] // shrink)
         c_in = halves(channels[0], "channels") if equivariant else channels[0]
@@ -166,13 +179,19 @@ class ConvDecoder(nn.Module):
         for k, width in enumerate([*channels[1:], image_channels]):
             last = k == len(channels) - 1
             c_out = halves(width, "channels") if equivariant and not last else width
-            read = 2 * c_in if mixed and equivariant else c_in
+            read = 2 * c_in if self.mixes else c_in
             self.layers.append(ViewConv(read, c_out, strength, up=True, norm=norm and not last))
             c_in, strength = c_out, gain(act)
+
+    @property
+    def mixes(self) -> bool:
+        return self.mixed and self.equivariant
 
     def forward(self, features: Tensor) -> Tensor:
         lead = features.shape[:-1]
         flat = self.lift(features.reshape(-1, features.shape[-1]))
+        if fused_trunk.decoder_fits(self, flat):
+            return fused_trunk.run_decoder(self, flat).unflatten(0, lead)
         sides = flat.chunk(2, -1) if self.equivariant else (flat,)
         views: Parts = tuple(v.unflatten(-1, (-1, *self.start)) for v in sides)
         for layer in self.layers[:-1]:

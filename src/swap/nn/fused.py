@@ -4,20 +4,14 @@ Step by step they read and write an image eight times forth and back; fused, twi
 normalised one by one over their channels, which lie side by side in memory.
 """
 
-from functools import cache
 from typing import Any
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from swap.caches import TRITON, prepare
-
-try:
-    import triton
-    import triton.language as tl
-except ImportError:  # torch brings it along only for GPUs
-    triton = None
+from swap.device import triton_launch
+from swap.device.triton_launch import jit, tl
 
 TILE = 4096
 """Numbers a program holds at a time."""
@@ -25,30 +19,15 @@ PROGRAMS = 512
 """At most so many share out the way back, each with its own sum for the gain."""
 
 
-@cache
-def compiles(device: str) -> bool:
-    """Whether Triton is there and works: it wants a C compiler and Python's headers."""
-    if triton is None:
-        return False
-    prepare(TRITON)
-    try:
-        ones = torch.ones(1, 16, 1, 1, device=device)
-        norm_silu(ones, ones.flatten(), 1e-6)
-    except Exception:  # whatever its compiler says, the plain steps do the same
-        return False
-    return True
-
-
 def fits(x: Tensor, act: object) -> bool:
     """Whether `norm_silu` can do this."""
     channels = x.shape[1]
     return (
-        x.is_cuda
-        and act is F.silu
+        act is F.silu
         and x.dtype == torch.float32
         and channels & (channels - 1) == 0
         and channels <= TILE
-        and compiles("cuda")
+        and triton_launch.usable("norm_silu", x)
     )
 
 
@@ -63,7 +42,7 @@ class _NormSilu(torch.autograd.Function):
     def forward(ctx: Any, x: Tensor, gain: Tensor, eps: float) -> Tensor:
         pixels, channels, rows, blocks = _shape(x)
         y = torch.empty_like(x)
-        _norm_forth[(blocks,)](x, gain, y, pixels, eps, channels, rows)
+        triton_launch.launch(_norm_forth, blocks, x, gain, y, pixels, eps, channels, rows)
         ctx.save_for_backward(x, gain)
         ctx.eps = eps
         return y
@@ -77,7 +56,8 @@ class _NormSilu(torch.autograd.Function):
         programs = -(-blocks // turns)
         dx, sums = torch.empty_like(x), x.new_empty(programs, channels)
         dy = dy.contiguous(memory_format=torch.channels_last)
-        _norm_back[(programs,)](x, gain, dy, dx, sums, pixels, ctx.eps, channels, rows, turns)
+        args = x, gain, dy, dx, sums, pixels, ctx.eps, channels, rows, turns
+        triton_launch.launch(_norm_back, programs, *args)
         return dx, sums.sum(0), None
 
 
@@ -88,48 +68,47 @@ def _shape(x: Tensor) -> tuple[int, int, int, int]:
     return pixels, channels, rows, -(-pixels // rows)
 
 
-if triton is not None:
+@jit
+def _norm_forth(x, gain, y, pixels, eps, channels: tl.constexpr, rows: tl.constexpr):  # type: ignore[no-untyped-def]
+    row = tl.program_id(0) * rows + tl.arange(0, rows)
+    column = tl.arange(0, channels)
+    at = row[:, None].to(tl.int64) * channels + column[None, :]
+    inside = (row < pixels)[:, None]
+    v = tl.load(x + at, mask=inside, other=0.0)
+    inverse = 1.0 / tl.sqrt(tl.sum(v * v, 1) / channels + eps)
+    z = v * inverse[:, None] * tl.load(gain + column)[None, :]
+    tl.store(y + at, z / (1.0 + tl.exp(-z)), mask=inside)
 
-    @triton.jit
-    def _norm_forth(x, gain, y, pixels, eps, channels: tl.constexpr, rows: tl.constexpr):  # type: ignore[no-untyped-def]
-        row = tl.program_id(0) * rows + tl.arange(0, rows)
-        column = tl.arange(0, channels)
+
+@jit
+def _norm_back(  # type: ignore[no-untyped-def]
+    x,
+    gain,
+    dy,
+    dx,
+    sums,
+    pixels,
+    eps,
+    channels: tl.constexpr,
+    rows: tl.constexpr,
+    turns: tl.constexpr,
+):
+    column = tl.arange(0, channels)
+    g = tl.load(gain + column)[None, :]
+    total = tl.zeros([channels], dtype=tl.float32)
+    for turn in range(turns):
+        row = (tl.program_id(0) * turns + turn) * rows + tl.arange(0, rows)
         at = row[:, None].to(tl.int64) * channels + column[None, :]
         inside = (row < pixels)[:, None]
         v = tl.load(x + at, mask=inside, other=0.0)
-        inverse = 1.0 / tl.sqrt(tl.sum(v * v, 1) / channels + eps)
-        z = v * inverse[:, None] * tl.load(gain + column)[None, :]
-        tl.store(y + at, z / (1.0 + tl.exp(-z)), mask=inside)
-
-    @triton.jit
-    def _norm_back(  # type: ignore[no-untyped-def]
-        x,
-        gain,
-        dy,
-        dx,
-        sums,
-        pixels,
-        eps,
-        channels: tl.constexpr,
-        rows: tl.constexpr,
-        turns: tl.constexpr,
-    ):
-        column = tl.arange(0, channels)
-        g = tl.load(gain + column)[None, :]
-        total = tl.zeros([channels], dtype=tl.float32)
-        for turn in range(turns):
-            row = (tl.program_id(0) * turns + turn) * rows + tl.arange(0, rows)
-            at = row[:, None].to(tl.int64) * channels + column[None, :]
-            inside = (row < pixels)[:, None]
-            v = tl.load(x + at, mask=inside, other=0.0)
-            d = tl.load(dy + at, mask=inside, other=0.0)
-            inverse = (1.0 / tl.sqrt(tl.sum(v * v, 1) / channels + eps))[:, None]
-            n = v * inverse
-            z = n * g
-            s = 1.0 / (1.0 + tl.exp(-z))
-            dz = d * s * (1.0 + z * (1.0 - s))
-            total += tl.sum(dz * n, 0)
-            u = dz * g
-            mean = (tl.sum(u * n, 1) / channels)[:, None]
-            tl.store(dx + at, inverse * (u - n * mean), mask=inside)
-        tl.store(sums + tl.program_id(0) * channels + column, total)
+        d = tl.load(dy + at, mask=inside, other=0.0)
+        inverse = (1.0 / tl.sqrt(tl.sum(v * v, 1) / channels + eps))[:, None]
+        n = v * inverse
+        z = n * g
+        s = 1.0 / (1.0 + tl.exp(-z))
+        dz = d * s * (1.0 + z * (1.0 - s))
+        total += tl.sum(dz * n, 0)
+        u = dz * g
+        mean = (tl.sum(u * n, 1) / channels)[:, None]
+        tl.store(dx + at, inverse * (u - n * mean), mask=inside)
+    tl.store(sums + tl.program_id(0) * channels + column, total)

@@ -64,12 +64,12 @@ class Gaussian:
     """A diagonal normal distribution whose densities do not see handedness."""
 
     def __init__(self, mean: Tensor, std_per_orbit: Tensor, orbits: Orbits) -> None:
-        self.mean, self._std, self._orbits = mean, std_per_orbit, orbits
+        self.mean, self.std_per_orbit, self.orbits = mean, std_per_orbit, orbits
 
     @property
     def std(self) -> Tensor:
         """[d], in the action's order."""
-        return self._orbits.merge(self._orbits.tied(self._std))
+        return self.orbits.merge(self.orbits.tied(self.std_per_orbit))
 
     def sample(self, noise: Tensor) -> Tensor:
         """mean + std * noise; pass standard normal noise like the mean, mirrored to mirror."""
@@ -77,25 +77,27 @@ class Gaussian:
 
     def log_prob(self, action: Tensor) -> Tensor:
         """[...]"""
-        deviation = self._orbits.columns(action - self.mean)
-        stds = self._orbits.tied(self._std)
+        deviation = self.orbits.columns(action - self.mean)
+        stds = self.orbits.tied(self.std_per_orbit)
         terms = tuple(
             -0.5 * (d / s).square() - torch.log(s) - _HALF_LOG_TAU
             for d, s in zip(deviation, stds, strict=True)
         )
-        return self._orbits.sum(terms)
+        return self.orbits.sum(terms)
 
     def entropy(self) -> Tensor:
         """A scalar: the same in every state."""
-        stds = self._orbits.tied(self._std)
-        return self._orbits.sum(tuple(torch.log(s) + 0.5 + _HALF_LOG_TAU for s in stds))
+        stds = self.orbits.tied(self.std_per_orbit)
+        return self.orbits.sum(tuple(torch.log(s) + 0.5 + _HALF_LOG_TAU for s in stds))
 
     def kl(self, other: "Gaussian") -> Tensor:
         """KL[self || other], [...]."""
-        deviation = self._orbits.columns(self.mean - other.mean)
-        stds = zip(self._orbits.tied(self._std), self._orbits.tied(other._std), strict=True)
+        deviation = self.orbits.columns(self.mean - other.mean)
+        stds = zip(
+            self.orbits.tied(self.std_per_orbit), self.orbits.tied(other.std_per_orbit), strict=True
+        )
         terms = tuple(
             torch.log(t / s) + (s.square() + d.square()) / (2 * t.square()) - 0.5
             for d, (s, t) in zip(deviation, stds, strict=True)
         )
-        return self._orbits.sum(terms)
+        return self.orbits.sum(terms)

@@ -6,6 +6,8 @@ The paper's SE-GRU (eq. 5): mirror the state and the input, and the next state i
 import torch
 from torch import Tensor, nn
 
+from swap.nn import fused_gates
+from swap.nn.fused_mlp import join_parities, product
 from swap.nn.linear import Linear
 from swap.nn.norm import RMSNorm
 from swap.nn.views import Parts, butterfly, cat, halves, views_of
@@ -35,6 +37,8 @@ class GRUCell(nn.Module):
         return regular(self.width // 2)
 
     def forward(self, x: Tensor, h: Tensor) -> Tensor:
+        if fused_gates.usable(x, h):
+            return self._fused(x, h)
         both = views_of(x, self.equivariant), views_of(h, self.equivariant)
         return torch.cat(self.step(*both), -1)
 
@@ -42,6 +46,14 @@ class GRUCell(nn.Module):
         """The same, view by view."""
         gates = self.norm(butterfly(self.gates.parts(butterfly(cat(x, h)))))
         return tuple(self.gated(g, state) for g, state in zip(gates, h, strict=True))
+
+    def _fused(self, x: Tensor, h: Tensor) -> Tensor:
+        weights = self.gates.weight
+        y = product(join_parities(x, h, views=len(weights)), weights)
+        # The norm undoes the scale of the bases, but for what is added to the mean square.
+        scale = self.gates.source.scale * self.gates.target.scale
+        cfg = fused_gates.Gates(self.norm.eps / scale**2, self.update_bias)
+        return fused_gates.gated(y, self.norm.gain, h.reshape(-1, self.width), cfg).view(h.shape)
 
     def gated(self, gates: Tensor, h: Tensor) -> Tensor:
         """Normalised gates and the state of a view -> its next state."""

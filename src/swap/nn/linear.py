@@ -11,6 +11,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from swap.nn import fused_mlp
 from swap.nn.basis import Basis
 from swap.nn.init import row_std
 from swap.nn.views import Parts
@@ -44,12 +45,19 @@ class Linear(nn.Module):
         return self.source.equivariant
 
     def forward(self, x: Tensor) -> Tensor:
+        if fused_mlp.linear_fits(self, x):
+            return fused_mlp.linear(self, x)
         return self.target.merge(self.parts(self.source.split(x)))
 
     def parts(self, parts: Parts) -> Parts:
-        """(even, odd) in, (even, odd) out; the scales of both bases are folded into the weights."""
+        """(even, odd) in, (even, odd) out; the scales of both bases are folded into the weights.
+
+        Zeros may follow in each part, which some products are faster with."""
         scale = self.source.scale * self.target.scale
         weights = [_scaled(w, scale) for w in self.weight]
+        if parts[0].shape[-1] > self.source.sizes[0]:
+            pairs = zip(weights, parts, strict=True)
+            weights = [F.pad(w, (0, x.shape[-1] - w.shape[1])) for w, x in pairs]
         bias = None if self.bias is None else _scaled(self.bias, self.target.scale)
         first = F.linear(parts[0], weights[0], bias)
         return (first, *(F.linear(x, w) for x, w in zip(parts[1:], weights[1:], strict=True)))

@@ -6,10 +6,11 @@ import torch
 from torch import Tensor, nn
 
 from swap.errors import UserError
+from swap.nn import fused_mlp
 from swap.nn.init import activation, gain
 from swap.nn.linear import Linear
 from swap.nn.norm import RMSNorm
-from swap.nn.views import Parts, butterfly, halves
+from swap.nn.views import Parts, butterfly, cat, halves, views_of
 from swap.symmetry import Rep, regular
 
 
@@ -55,6 +56,8 @@ class MLP(nn.Module):
             self.out = Linear(rep, rep_out, gain=strength * out_gain, equivariant=equivariant)
 
     def forward(self, x: Tensor) -> Tensor:
+        if fused_mlp.usable(self, x):
+            return fused_mlp.from_features(self, x)
         return self.from_parts(self.split(x))
 
     def split(self, x: Tensor) -> Parts:
@@ -63,6 +66,8 @@ class MLP(nn.Module):
         return self.layers[0].source.split(x)
 
     def from_parts(self, parts: Parts) -> Tensor:
+        if fused_mlp.usable(self, *parts):
+            return fused_mlp.from_parts(self, parts)
         views = parts
         for layer, norm in zip(self.layers, self.norms, strict=True):
             views = norm(butterfly(layer.parts(parts)))
@@ -71,6 +76,19 @@ class MLP(nn.Module):
         if self.out is None:
             return torch.cat(views, -1)
         return self.out.target.merge(self.out.parts(parts))
+
+    def from_several(self, *several: Tensor) -> Tensor:
+        """Regular features of several sources, which the first layer reads view by view side by
+        side."""
+        if fused_mlp.usable(self, *several):
+            return fused_mlp.from_several(self, several)
+        return self.from_parts(butterfly(cat(*(views_of(x, self.equivariant) for x in several))))
+
+    def from_padded(self, x: Tensor) -> Tensor:
+        """The parts side by side in one tensor, all of one width, with zeros behind each."""
+        if fused_mlp.usable(self, x):
+            return fused_mlp.from_padded(self, x)
+        return self.from_parts(x.chunk(len(self.layers[0].source.sizes), -1))
 
     @torch.no_grad()
     def dense(self) -> "MLP":

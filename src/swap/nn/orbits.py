@@ -15,6 +15,8 @@ class Orbits(nn.Module):
     """
 
     place: Tensor
+    first: Tensor
+    second: Tensor
 
     def __init__(self, rep: Rep, *, equivariant: bool = True) -> None:
         super().__init__()
@@ -31,6 +33,14 @@ class Orbits(nn.Module):
         self.register_buffer("place", place, persistent=False)
         self.size = self.n_pairs + len(fixed)
         """How many orbits: the number of parameters tied across the mirror."""
+        left, right = zip(*parity.pairs, strict=True) if self.n_pairs else ((), ())
+        for name, side in (("first", left), ("second", right)):
+            self.register_buffer(name, torch.tensor((*side, *fixed)), persistent=False)
+
+    @property
+    def columns_of(self) -> tuple[Tensor, Tensor]:
+        """[size] each: the column of each orbit, and its mirror image."""
+        return self.first, self.second
 
     def columns(self, x: Tensor) -> Parts:
         return tuple(x.index_select(-1, getattr(self, f"set{k}")) for k in range(self.n_sets))

@@ -11,6 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from swap.errors import UserError
+from swap.nn import fused_statistics
 from swap.nn.basis import Basis
 from swap.symmetry import Parity, Rep, trivial
 
@@ -31,6 +32,7 @@ class RunningNorm(nn.Module):
         super().__init__()
         self.rep, self.clip, self.eps, self.equivariant = rep, clip, eps, equivariant
         self.basis = Basis(rep, equivariant=equivariant)
+        self.tables = fused_statistics.Tables(rep, equivariant=equivariant)
         for name, fill in (("mean", 0.0), ("inverse_std", 1.0)):
             self.register_buffer(name, torch.full((rep.dim,), fill))
         for name in (
@@ -43,12 +45,17 @@ class RunningNorm(nn.Module):
         merge = Parity(rep).merge if equivariant else Parity(trivial(rep.dim)).merge
         self.register_buffer("source_coords", torch.tensor([merge.a, merge.b]), persistent=False)
 
-    def forward(self, x: Tensor) -> Tensor:
+    def checked(self, x: Tensor) -> Tensor:
+        """The same, if it has as many entries."""
         if x.shape[-1] != self.rep.dim:
             raise UserError(
                 f"this normaliser knows {self.rep.dim} entries, got {x.shape[-1]}; "
                 f"pass [..., {self.rep.dim}]"
             )
+        return x
+
+    def forward(self, x: Tensor) -> Tensor:
+        x = self.checked(x)
         mean, inverse_std = self.mean.to(x.dtype), self.inverse_std.to(x.dtype)
         return ((x - mean) * inverse_std).clamp(-self.clip, self.clip)
 
@@ -59,6 +66,9 @@ class RunningNorm(nn.Module):
         A row that is masked out may hold anything, NaN too; nothing waits for the device.
         """
         x = x.reshape(-1, self.rep.dim)
+        if fused_statistics.usable(x):
+            fused_statistics.update(self, x, None if mask is None else mask.reshape(-1))
+            return
         n = self.count.new_full((), len(x)) if mask is None else mask.sum().double()
         here = None if mask is None else mask.reshape(-1, 1)
         # Entries stay in their own precision: only sums need more digits than a sensor has.

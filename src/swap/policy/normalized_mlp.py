@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor, nn
 
-from swap.nn import MLP, RunningNorm
+from swap.nn import MLP, RunningNorm, fused_basis
 from swap.policy.network_registry import NETWORKS, NetworkSpec
 from swap.symmetry import Rep
 
@@ -35,20 +35,31 @@ class NormalizedMLP(nn.Module):
         self.norm = RunningNorm(rep, equivariant=equivariant)
         spec = NetworkSpec(rep, rep_out, tuple(hidden), act, out_gain, equivariant)
         self.net = NETWORKS[network](spec)
+        self.reading = None
+        if isinstance(self.net, MLP):
+            self.reading = fused_basis.Reading(rep, equivariant=equivariant)
 
     @property
     def width(self) -> int:
+        """Of the coordinates: where a kernel makes them, some zeros more than of the input."""
+        if self.reading is not None and fused_basis.usable(self.norm.mean):
+            return self.reading.width
         return self.rep_in.dim
 
     def coordinates(self, x: Tensor) -> Tensor:
-        """Raw [..., d] -> what `forward` reads, [..., d]. A network that is no MLP of ours reads
-        observations in their own order."""
-        x = self.norm(x)
+        """Raw [..., d] -> what `forward` reads, [..., width]. A network that is no MLP of ours
+        reads observations in their own order."""
+        norm = self.norm
+        if self.reading is not None and fused_basis.usable(x):
+            return self.reading(norm.checked(x), norm.mean, norm.inverse_std, norm.clip)
+        x = norm(x)
         return torch.cat(self.net.split(x), -1) if isinstance(self.net, MLP) else x
 
     def forward(self, x: Tensor) -> Tensor:
         """Coordinates -> features."""
-        if isinstance(self.net, MLP):
+        if not isinstance(self.net, MLP):
+            out: Tensor = self.net(x)
+            return out
+        if x.shape[-1] == self.rep_in.dim:
             return self.net.from_parts(x.split(self.net.layers[0].source.sizes, -1))
-        out: Tensor = self.net(x)
-        return out
+        return self.net.from_padded(x)

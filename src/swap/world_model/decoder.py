@@ -7,7 +7,6 @@ from typing import NamedTuple
 from torch import Tensor, nn
 
 from swap.nn import MLP, ConvDecoder
-from swap.nn.views import butterfly, cat, views_of
 from swap.symmetry import Layout, regular
 from swap.world_model.rssm import Latent
 
@@ -50,7 +49,6 @@ class Decoder(nn.Module):
         self.vectors = MLP(wide, (hidden,), rep, act="silu", norm=True, equivariant=equivariant)
 
     def forward(self, latent: Latent) -> Reconstruction:
-        sides = cat(*(views_of(x, self.equivariant) for x in latent))
-        features = self.read.from_parts(butterfly(sides))
+        features = self.read.from_several(*latent)
         vectors = self.vectors(features).split(self.widths, -1)
         return Reconstruction(self.image(features).squeeze(-3), *vectors)

@@ -27,9 +27,8 @@ class Encoder(nn.Module):
     ) -> None:
         super().__init__()
         self.equivariant = equivariant
-        # The norms make features independent of the strength of their input. A plane of ones beside
-        # the depth keeps its absolute value: without it a wall at 1 m and one at 2 m look alike.
-        self.image = ConvTrunk(size, channels, image_channels=2, equivariant=equivariant)
+        # Without the plane of ones a wall at 1 m and one at 2 m would look alike.
+        self.image = ConvTrunk(size, channels, ones=True, equivariant=equivariant)
         self.prop = MLP(prop, (hidden, hidden), act="silu", norm=True, equivariant=equivariant)
 
     @property
@@ -38,7 +37,7 @@ class Encoder(nn.Module):
 
     def forward(self, depth: Tensor, prop: Tensor) -> Tensor:
         """[..., rows, cols] in the networks' range and [..., d] -> [..., E]."""
-        seen = self.image(torch.stack((depth, torch.ones_like(depth)), -3))
+        seen = self.image(depth.unsqueeze(-3))
         felt = self.prop(prop.clamp(-PROP_CLIP, PROP_CLIP))
         sides = cat(views_of(seen, self.equivariant), views_of(felt, self.equivariant))
         return torch.cat(sides, -1)

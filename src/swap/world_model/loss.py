@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from swap.nn import Basis, Categoricals
 from swap.symmetry import Layout
 from swap.validate import check_numbers
+from swap.world_model import fused_loss
 from swap.world_model.decoder import Reconstruction
 
 TERMS = ("depth", "prop", "body", "foot")
@@ -63,6 +64,8 @@ class Loss(nn.Module):
         `depth`, `prop`, `body`, `foot` are squared errors before their weights; `kl` is before the
         free nats.
         """
+        if fused_loss.usable(*guess, *target, posterior, prior):
+            return self._fused(guess, target, posterior, prior, valid)
         share = valid / valid.sum().clamp(min=1)
 
         def mean(x: Tensor) -> Tensor:
@@ -86,6 +89,23 @@ class Loss(nn.Module):
             figures["posterior_entropy"] = mean(self.latent.entropy(posterior))
         figures["loss"] = total
         return total, {name: x.detach() for name, x in figures.items()}
+
+    def _fused(
+        self,
+        guess: Reconstruction,
+        target: Reconstruction,
+        posterior: Tensor,
+        prior: Tensor,
+        valid: Tensor,
+    ) -> tuple[Tensor, dict[str, Tensor]]:
+        """The same by Triton's kernels."""
+        cfg = self.cfg
+        terms = cfg.depth, cfg.prop, cfg.body, cfg.foot
+        weights = fused_loss.Weights(self.latent, terms, cfg.dyn, cfg.rep, cfg.free_nats)
+        bases: list[Basis] = [*self.bases]
+        loss, means = fused_loss.weigh(guess, target, posterior, prior, valid, bases, weights)
+        names = (*TERMS, "kl", "prior_entropy", "posterior_entropy")
+        return loss, dict(zip(names, means.unbind(), strict=True)) | {"loss": loss.detach()}
 
 
 def squares(basis: Basis, error: Tensor) -> Tensor:

@@ -169,9 +169,10 @@ class WorldModel(nn.Module):
         Where `first` [N], an episode begins: no latent and no actions before it.
         """
         actions = torch.where(first[:, None, None], 0.0, actions)
-        steps = self.rssm.steps()
-        h = steps.recur(steps.begin(latent, first), self._heard(actions))
-        return Latent(h, self.rssm.draw(steps.look(h, self.rssm.seen(embedding)), noise))
+        heard, seen = self._heard(actions).unsqueeze(2), self.rssm.seen(embedding).unsqueeze(2)
+        noises = None if noise is None else noise.unsqueeze(1)
+        new, _ = self.rssm.follow(latent, heard, seen, first.unsqueeze(1), noises)
+        return new.map(lambda x: x.squeeze(1))
 
     def predict(self, latent: Latent, actions: Tensor, noise: Tensor | None) -> Latent:
         """One step of the prior: actions [N, k, 12], and nothing seen."""
@@ -216,22 +217,8 @@ class WorldModel(nn.Module):
     def _observe(self, batch: Sequences, noise: Tensor | None) -> Observed:
         embedding = self.encoder(self.codec.from_bytes(batch.depth_noisy), batch.prop)
         actions = torch.where(batch.first[..., None, None], 0.0, batch.actions)
-        T = actions.shape[1]
-        columns = zip(
-            self._heard(actions).unbind(2),
-            self.rssm.seen(embedding).unbind(2),
-            batch.first.unbind(1),
-            [None] * T if noise is None else noise.unbind(1),
-            strict=True,
-        )
-        steps, latent, states = self.rssm.steps(), batch.context, []
-        for heard, seen, first, g in columns:
-            h = steps.recur(steps.begin(latent, first), heard)
-            logits = steps.look(h, seen)
-            latent = Latent(h, self.rssm.draw(logits, g))
-            states.append((*latent, logits))
-        h, z, posterior = (torch.stack(x, 1) for x in zip(*states, strict=True))
-        return Observed(Latent(h, z), posterior)
+        heard, seen = self._heard(actions), self.rssm.seen(embedding)
+        return Observed(*self.rssm.follow(batch.context, heard, seen, batch.first, noise))
 
     def _heard(self, actions: Tensor) -> Tensor:
         limit = self.action_clip

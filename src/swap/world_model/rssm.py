@@ -11,9 +11,21 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from swap.nn import MLP, Butterfly, Categoricals, GRUCell, Linear, RMSNorm, StackedLinear
+from swap.nn import (
+    MLP,
+    Butterfly,
+    Categoricals,
+    GRUCell,
+    Linear,
+    RMSNorm,
+    StackedLinear,
+    fused_mlp,
+)
+from swap.nn.fused_gates import Gates
+from swap.nn.fused_hidden import Between
 from swap.nn.stacked import pointwise, split_views, stack_views
 from swap.symmetry import Rep, regular
+from swap.world_model import fused_loop
 
 
 class Latent(NamedTuple):
@@ -70,11 +82,38 @@ class Rssm(nn.Module):
 
     def seen(self, embedding: Tensor) -> Tensor:
         """Embedding [..., E] -> what the posterior reads of it, [V, ..., hidden / V]."""
+        if fused_loop.usable(embedding):
+            return fused_mlp.parities(self.seen_in, embedding)
         return stack_views(self.seen_in.parts(self.seen_in.source.split(embedding)))
 
     def steps(self) -> "Steps":
         """The weights of a step, made ready once for as many steps as there are."""
         return Steps(self)
+
+    def follow(
+        self, last: Latent, heard: Tensor, seen: Tensor, first: Tensor, noise: Tensor | None
+    ) -> tuple[Latent, Tensor]:
+        """The posterior along sequences: the latent [B, ...] before them, what is heard and seen
+        [V, B, T, ...], where episodes begin [B, T], noise [B, T, z] -> latents [B, T, ...] and the
+        posterior's logits [B, T, z]."""
+        steps = self.steps()
+        if fused_loop.usable(heard, seen, *last):
+            *latent, logits = steps.fused(last, heard, seen, first, noise)
+            return Latent(*latent), logits
+        states = []
+        noises = [None] * first.shape[1] if noise is None else noise.unbind(1)
+        columns = heard.unbind(2), seen.unbind(2), first.unbind(1), noises
+        for now, there, begins, g in zip(*columns, strict=True):
+            h = steps.recur(steps.begin(last, begins), now)
+            logits = steps.look(h, there)
+            last = Latent(h, self.draw(logits, g))
+            states.append((*last, logits))
+        several = zip(*states, strict=True)
+        if len(states) == 1:  # a tick: nothing to copy
+            h, z, posterior = (x.unsqueeze(1) for (x,) in several)
+        else:
+            h, z, posterior = (torch.stack(x, 1) for x in several)
+        return Latent(h, z), posterior
 
     def draw(self, logits: Tensor, noise: Tensor | None) -> Tensor:
         """z from Gumbel noise; without noise the likeliest."""
@@ -111,3 +150,27 @@ class Steps:
         parities = self.h_seen(fly(split_views(h, self.equivariant)), seen)
         x = pointwise(F.silu, fly(parities))
         return fly(self.posterior(fly(x))).flatten(-2)
+
+    def fused(
+        self, last: Latent, heard: Tensor, seen: Tensor, first: Tensor, noise: Tensor | None
+    ) -> fused_loop.Followed:
+        """`Rssm.follow` by Triton's kernels."""
+        rssm = self.rssm
+        assert rssm.posterior.bias is not None
+        layers = fused_loop.Layers(
+            z_in=self.z_in.weight,
+            gates=self.gates.weight,
+            h_seen=self.h_seen.weight,
+            posterior=self.posterior.weight,
+            bias=rssm.posterior.bias * rssm.posterior.target.scale,
+            in_gain=rssm.in_norm.gain,
+            gates_gain=rssm.cell.norm.gain,
+            seen_gain=rssm.seen_norm.gain,
+        )
+        cfg = fused_loop.LoopCfg(
+            latent=rssm.latent,
+            in_norm=Between("silu", eps=rssm.in_norm.eps),
+            seen_norm=Between("silu", eps=rssm.seen_norm.eps),
+            gates=Gates(rssm.cell.norm.eps, rssm.cell.update_bias),
+        )
+        return fused_loop.follow(heard, seen, first, noise, *last, layers, cfg)

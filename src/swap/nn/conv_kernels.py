@@ -1,0 +1,442 @@
+"""The Triton kernels of `fused_conv`, which says what they do and with which tensors."""
+
+from swap.device.triton_launch import jit, tl
+
+
+@jit
+def _product(a, b, total, exact: tl.constexpr):  # type: ignore[no-untyped-def]
+    if exact:
+        total = tl.dot(a.to(tl.float32), b.to(tl.float32), total, input_precision="ieee")
+    else:
+        total = tl.dot(a, b, total, input_precision="tf32")
+    return total
+
+
+@jit
+def _finish(  # type: ignore[no-untyped-def]
+    total, tied, before, out, at, past, inside, column, known, eps, outputs, kind: tl.constexpr
+):
+    """Store the sums of some pixels at `at`; those of before are at `past`. Gives what the pixels
+    add to the gradient of bias or gain."""
+    added = total
+    store = out.dtype.element_ty
+    if kind == 1 or kind == 2:
+        total += tl.load(tied + column, mask=known, other=0.0).to(tl.float32)[None, :]
+    if kind == 2 or kind == 3:
+        if before is not None:
+            tl.store(before + past, total.to(before.dtype.element_ty), mask=inside)
+        if kind == 3:
+            inverse = 1.0 / tl.sqrt(tl.sum(total * total, 1) / outputs + eps)
+            gain = tl.load(tied + column, mask=known, other=0.0).to(tl.float32)[None, :]
+            total = total * inverse[:, None] * gain
+        total = total / (1.0 + tl.exp(-total))
+    if kind >= 4:
+        x = tl.load(before + past, mask=inside, other=0.0).to(tl.float32)
+        if kind == 4:
+            s = 1.0 / (1.0 + tl.exp(-x))
+            total = total * s * (1.0 + x * (1.0 - s))
+            added = total
+        else:
+            inverse = (1.0 / tl.sqrt(tl.sum(x * x, 1) / outputs + eps))[:, None]
+            gain = tl.load(tied + column, mask=known, other=0.0).to(tl.float32)[None, :]
+            n = x * inverse
+            z = n * gain
+            s = 1.0 / (1.0 + tl.exp(-z))
+            dz = total * s * (1.0 + z * (1.0 - s))
+            added = dz * n
+            u = dz * gain
+            total = inverse * (u - n * (tl.sum(u * n, 1) / outputs)[:, None])
+    tl.store(out + at, total.to(store), mask=inside)
+    return added
+
+
+@jit
+def _patch(  # type: ignore[no-untyped-def]
+    x,
+    view,
+    image_at,
+    row,
+    column,
+    inside,
+    j,
+    rows: tl.constexpr,
+    columns: tl.constexpr,
+    channels: tl.constexpr,
+    pixel: tl.constexpr,
+    channel: tl.constexpr,
+    image: tl.constexpr,
+):
+    """Entries j of patches whose first pixel is (row, column): [block, len(j)]. A patch is four
+    rows of four pixels with all their channels."""
+    c = (j % channels)[None, :]
+    row = row[:, None] + (j // (4 * channels))[None, :]
+    column = column[:, None] + ((j // channels) % 4)[None, :]
+    there = inside[:, None] & (j < 16 * channels)[None, :]
+    there = there & (row >= 0) & (row < rows) & (column >= 0) & (column < columns)
+    if image:
+        # The second view is the same picture from right to left.
+        column = tl.where(view == 1, columns - 1 - column, column)
+        at = image_at[:, None] + row * columns + column
+        a = tl.load(x + at, mask=there & (c == 0), other=0.0)
+        a = tl.where(there & (c == 1), 1.0, a.to(tl.float32)).to(x.dtype.element_ty)
+    else:
+        at = image_at[:, None] + (row * columns + column) * pixel + c * channel
+        a = tl.load(x + at, mask=there, other=0.0)
+    return a
+
+
+@jit
+def down(  # type: ignore[no-untyped-def]
+    x,
+    weight,
+    out,
+    tied,
+    before,
+    sums,
+    images,
+    programs,
+    eps,
+    rows: tl.constexpr,
+    columns: tl.constexpr,
+    channels: tl.constexpr,
+    outputs: tl.constexpr,
+    wide: tl.constexpr,
+    x_view,
+    x_image: tl.constexpr,
+    x_pixel: tl.constexpr,
+    x_channel: tl.constexpr,
+    out_view,
+    out_image,
+    out_pixel: tl.constexpr,
+    out_channel: tl.constexpr,
+    block: tl.constexpr,
+    exact: tl.constexpr,
+    image: tl.constexpr,
+    deep: tl.constexpr,
+    kind: tl.constexpr,
+    turns: tl.constexpr,
+):
+    low: tl.constexpr = rows // 2
+    across: tl.constexpr = columns // 2
+    view = (tl.program_id(0) // programs).to(tl.int64)
+    column = tl.arange(0, wide)
+    known = column < outputs
+    summed = tl.zeros([wide], dtype=tl.float32)
+    for turn in range(turns):
+        p = ((tl.program_id(0) % programs) * turns + turn) * block + tl.arange(0, block)
+        inside = p < images * (low * across)
+        n = (p // (low * across)).to(tl.int64)
+        y = (p // across) % low
+        x_ = p % across
+        image_at = n * x_image
+        if not image:
+            image_at += view * x_view
+        total = tl.zeros([block, wide], dtype=tl.float32)
+        for start in range(0, 16 * channels, deep):
+            j = start + tl.arange(0, deep)
+            a = _patch(
+                x,
+                view,
+                image_at,
+                2 * y - 1,
+                2 * x_ - 1,
+                inside,
+                j,
+                rows,
+                columns,
+                channels,
+                x_pixel,
+                x_channel,
+                image,
+            )
+            b = tl.load(
+                weight + j[:, None] * outputs + column[None, :],
+                mask=(j < 16 * channels)[:, None] & known[None, :],
+                other=0.0,
+            )
+            total = _product(a, b, total, exact)
+        both = inside[:, None] & known[None, :]
+        pixel = y * across + x_
+        at = (view * out_view + n * out_image + pixel * out_pixel)[:, None]
+        past = ((view * images + n) * (low * across) + pixel)[:, None] * outputs
+        added = _finish(
+            total,
+            tied,
+            before,
+            out,
+            at + column[None, :] * out_channel,
+            past + column[None, :],
+            both,
+            column,
+            known,
+            eps,
+            outputs,
+            kind,
+        )
+        if sums is not None:
+            summed += tl.sum(tl.where(both, added, 0.0), 0)
+    if sums is not None:
+        tl.store(sums + tl.program_id(0) * outputs + column, summed, mask=known)
+
+
+@jit
+def up(  # type: ignore[no-untyped-def]
+    x,
+    weight,
+    out,
+    tied,
+    before,
+    sums,
+    images,
+    programs,
+    eps,
+    rows: tl.constexpr,
+    columns: tl.constexpr,
+    channels: tl.constexpr,
+    outputs: tl.constexpr,
+    wide: tl.constexpr,
+    x_view,
+    x_image,
+    x_pixel: tl.constexpr,
+    x_channel: tl.constexpr,
+    out_view,
+    out_image,
+    out_pixel: tl.constexpr,
+    out_channel: tl.constexpr,
+    block: tl.constexpr,
+    exact: tl.constexpr,
+    deep: tl.constexpr,
+    kind: tl.constexpr,
+    turns: tl.constexpr,
+):
+    view = (tl.program_id(0) // programs).to(tl.int64)
+    column = tl.arange(0, wide)
+    known = column < outputs
+    summed = tl.zeros([wide], dtype=tl.float32)
+    for turn in range(turns):
+        p = ((tl.program_id(0) % programs) * turns + turn) * block + tl.arange(0, block)
+        inside = p < images * (rows * columns)
+        n = (p // (rows * columns)).to(tl.int64)
+        y = (p // columns) % rows
+        x_ = p % columns
+        image_at = n * x_image + view * x_view
+        both = inside[:, None] & known[None, :]
+        # An output pixel reads two rows and two columns; which ones, and by which weights, depends
+        # on whether its own row and column are even or odd.
+        for odd in range(4):
+            py = odd // 2
+            px = odd % 2
+            total = tl.zeros([block, wide], dtype=tl.float32)
+            for start in range(0, 4 * channels, deep):
+                j = start + tl.arange(0, deep)
+                c, side, second = j % channels, (j // channels) % 2, j // (2 * channels)
+                row = y[:, None] - 1 + py + second[None, :]
+                there = x_[:, None] - 1 + px + side[None, :]
+                ok = inside[:, None] & (j < 4 * channels)[None, :]
+                ok = ok & (row >= 0) & (row < rows) & (there >= 0) & (there < columns)
+                at = image_at[:, None] + (row * columns + there) * x_pixel
+                a = tl.load(x + at + (c * x_channel)[None, :], mask=ok, other=0.0)
+                k = ((3 - py - 2 * second) * 4 + 3 - px - 2 * side) * channels + c
+                b = tl.load(
+                    weight + k[:, None] * outputs + column[None, :],
+                    mask=(j < 4 * channels)[:, None] & known[None, :],
+                    other=0.0,
+                )
+                total = _product(a, b, total, exact)
+            pixel = (2 * y + py) * (2 * columns) + 2 * x_ + px
+            to = (view * out_view + n * out_image + pixel * out_pixel)[:, None]
+            past = ((view * images + n) * (4 * rows * columns) + pixel)[:, None] * outputs
+            added = _finish(
+                total,
+                tied,
+                before,
+                out,
+                to + column[None, :] * out_channel,
+                past + column[None, :],
+                both,
+                column,
+                known,
+                eps,
+                outputs,
+                kind,
+            )
+            if sums is not None:
+                summed += tl.sum(tl.where(both, added, 0.0), 0)
+    if sums is not None:
+        tl.store(sums + tl.program_id(0) * outputs + column, summed, mask=known)
+
+
+@jit
+def weight_gradient(  # type: ignore[no-untyped-def]
+    x,
+    small,
+    sums,
+    images,
+    rows: tl.constexpr,
+    columns: tl.constexpr,
+    channels: tl.constexpr,
+    outputs: tl.constexpr,
+    wide: tl.constexpr,
+    x_view,
+    x_image: tl.constexpr,
+    x_pixel: tl.constexpr,
+    x_channel: tl.constexpr,
+    out_view,
+    out_image,
+    out_pixel: tl.constexpr,
+    out_channel: tl.constexpr,
+    block: tl.constexpr,
+    exact: tl.constexpr,
+    deep: tl.constexpr,
+    splits: tl.constexpr,
+    turns: tl.constexpr,
+    image: tl.constexpr,
+):
+    low: tl.constexpr = rows // 2
+    across: tl.constexpr = columns // 2
+    parts: tl.constexpr = (16 * channels + deep - 1) // deep
+    split = (tl.program_id(0) // parts) % splits
+    view = (tl.program_id(0) // (parts * splits)).to(tl.int64)
+    j = (tl.program_id(0) % parts) * deep + tl.arange(0, deep)
+    column = tl.arange(0, wide)
+    known = column < outputs
+    total = tl.zeros([deep, wide], dtype=tl.float32)
+    for turn in range(turns):
+        p = (split * turns + turn) * block + tl.arange(0, block)
+        inside = p < images * (low * across)
+        n = (p // (low * across)).to(tl.int64)
+        y = (p // across) % low
+        x_ = p % across
+        image_at = n * x_image
+        if not image:
+            image_at += view * x_view
+        a = _patch(
+            x,
+            view,
+            image_at,
+            2 * y - 1,
+            2 * x_ - 1,
+            inside,
+            j,
+            rows,
+            columns,
+            channels,
+            x_pixel,
+            x_channel,
+            image,
+        )
+        at = view * out_view + n * out_image + (y * across + x_) * out_pixel
+        d = tl.load(
+            small + at[:, None] + column[None, :] * out_channel,
+            mask=inside[:, None] & known[None, :],
+            other=0.0,
+        )
+        total = _product(tl.trans(a), d, total, exact)
+    # As a layer keeps its weights: [small's channels, large's channels, ky, kx].
+    to = column[None, :] * (channels * 16) + ((j % channels) * 16 + j // channels)[:, None]
+    place = sums + (view * splits + split) * (outputs * channels * 16)
+    tl.store(place + to, total, mask=(j < 16 * channels)[:, None] & known[None, :])
+
+
+@jit
+def finish_back(  # type: ignore[no-untyped-def]
+    x,
+    out,
+    tied,
+    before,
+    sums,
+    images,
+    programs,
+    eps,
+    rows: tl.constexpr,
+    columns: tl.constexpr,
+    outputs: tl.constexpr,
+    wide: tl.constexpr,
+    x_view,
+    x_image,
+    x_pixel: tl.constexpr,
+    x_channel: tl.constexpr,
+    out_view,
+    out_image,
+    out_pixel: tl.constexpr,
+    out_channel: tl.constexpr,
+    block: tl.constexpr,
+    kind: tl.constexpr,
+    turns: tl.constexpr,
+):
+    view = (tl.program_id(0) // programs).to(tl.int64)
+    column = tl.arange(0, wide)
+    known = column < outputs
+    summed = tl.zeros([wide], dtype=tl.float32)
+    for turn in range(turns):
+        p = ((tl.program_id(0) % programs) * turns + turn) * block + tl.arange(0, block)
+        both = (p < images * (rows * columns))[:, None] & known[None, :]
+        n = (p // (rows * columns)).to(tl.int64)
+        pixel = p % (rows * columns)
+        source = (view * x_view + n * x_image + pixel * x_pixel)[:, None]
+        d = tl.load(x + source + column[None, :] * x_channel, mask=both, other=0.0)
+        at = (view * out_view + n * out_image + pixel * out_pixel)[:, None]
+        past = ((view * images + n) * (rows * columns) + pixel)[:, None] * outputs
+        added = _finish(
+            d.to(tl.float32),
+            tied,
+            before,
+            out,
+            at + column[None, :] * out_channel,
+            past + column[None, :],
+            both,
+            column,
+            known,
+            eps,
+            outputs,
+            kind,
+        )
+        summed += tl.sum(tl.where(both, added, 0.0), 0)
+    tl.store(sums + tl.program_id(0) * outputs + column, summed, mask=known)
+
+
+@jit
+def add_pictures(x, out, size, factor, columns: tl.constexpr, tile: tl.constexpr):  # type: ignore[no-untyped-def]
+    at = tl.program_id(0) * tile + tl.arange(0, tile)
+    mirrored = at - at % columns + (columns - 1 - at % columns)
+    left = tl.load(x + at, mask=at < size, other=0.0).to(tl.float32)
+    right = tl.load(x + size + mirrored, mask=at < size, other=0.0).to(tl.float32)
+    tl.store(out + at, ((left + right) * factor).to(out.dtype.element_ty), mask=at < size)
+
+
+@jit
+def sum_both_ways(  # type: ignore[no-untyped-def]
+    x, sums, size, columns: tl.constexpr, tile: tl.constexpr, turns: tl.constexpr
+):
+    total = tl.zeros([tile], dtype=tl.float32)
+    for turn in range(turns):
+        at = (tl.program_id(0) * turns + turn) * tile + tl.arange(0, tile)
+        mirrored = at - at % columns + (columns - 1 - at % columns)
+        left = tl.load(x + at, mask=at < size, other=0.0).to(tl.float32)
+        total += left + tl.load(x + mirrored, mask=at < size, other=0.0).to(tl.float32)
+    tl.store(sums + tl.program_id(0), tl.sum(total, 0))
+
+
+@jit
+def add_views(  # type: ignore[no-untyped-def]
+    sums,
+    out,
+    size,
+    several,
+    tile: tl.constexpr,
+    deep: tl.constexpr,
+    turns: tl.constexpr,
+    both: tl.constexpr,
+):
+    at = tl.program_id(0) * tile + tl.arange(0, tile)
+    total = tl.zeros([deep, tile], dtype=tl.float32)
+    for turn in range(turns):
+        s = turn * deep + tl.arange(0, deep)
+        inside = (s < several)[:, None] & (at < size)[None, :]
+        source = sums + s.to(tl.int64)[:, None] * size + at[None, :]
+        part = tl.load(source, mask=inside, other=0.0)
+        if both:
+            # Pairs first: two sums might be taken in two orders, as the compiler sees fit.
+            part += tl.load(source + several * size, mask=inside, other=0.0)
+        total += part
+    tl.store(out + at, tl.sum(total, 0), mask=at < size)

@@ -1,0 +1,208 @@
+"""Categorical latents from the product to the sample, as one Triton kernel each way.
+
+    parities -> bias -> butterfly -> logits -> probabilities, noise -> one-hot variables
+
+A program does a row: all variables of both views.
+"""
+
+from typing import Any
+
+from torch import Tensor
+
+from swap.device import triton_launch
+from swap.device.triton_launch import jit, tl
+from swap.nn.categorical import Categoricals
+
+
+def forth(
+    y: Tensor,
+    bias: Tensor | None,
+    noise: Tensor | None,
+    logits: Tensor,
+    z: Tensor,
+    cfg: Categoricals,
+    *,
+    onward: Tensor | None = None,
+    ends: Tensor | None = None,
+) -> None:
+    """y [V, N, d], bias [d] of the even part, and noise [N, V d] -> logits and z, [N, V d] each.
+
+    Also written, if asked for: the parities [V, N, d] of z for the next step, `onward`, which are
+    zero in rows that are in `ends` [N]. Without noise z is the likeliest.
+    """
+    triton_launch.launch(
+        _forth,
+        y.shape[1],
+        *(y, bias, noise, logits, z, onward, ends),
+        *(1 - cfg.unimix, cfg.unimix / cfg.classes),
+        *(*y.stride()[:2], _step(noise), logits.stride(0), z.stride(0)),
+        *((0, 0) if onward is None else onward.stride()[:2]),
+        _step(ends),
+        **_constants(y, cfg),
+    )
+
+
+def back(
+    logits: Tensor,
+    dy: Tensor,
+    cfg: Categoricals,
+    *,
+    dlogits: Tensor | None = None,
+    dz: Tensor | None = None,
+    donward: Tensor | None = None,
+    ends: Tensor | None = None,
+) -> None:
+    """Writes dy [V, N, d] from the gradients of `forth`'s results, those that there are."""
+    triton_launch.launch(
+        _back,
+        dy.shape[1],
+        *(logits, dlogits, dz, donward, ends, dy),
+        1 - cfg.unimix,
+        *(logits.stride(0), _step(dlogits), _step(dz)),
+        *((0, 0) if donward is None else donward.stride()[:2]),
+        *(_step(ends), *dy.stride()[:2]),
+        **_constants(dy, cfg),
+    )
+
+
+def _step(x: Tensor | None) -> int:
+    return 0 if x is None else x.stride(0)
+
+
+def _constants(y: Tensor, cfg: Categoricals) -> dict[str, Any]:
+    variables = y.shape[-1] // cfg.classes
+    return {
+        "variables": variables,
+        "classes": cfg.classes,
+        "rows": triton_launch.padded(variables),
+        "columns": triton_launch.padded(cfg.classes),
+        "views": len(y),
+    }
+
+
+# --- Triton ---------------------------------------------------------------------------------------
+# Tiles are [views, variables, classes]: a reduction along the classes then has one order for both
+# views. Two tiles could get two, as the compiler sees fit.
+@jit
+def softmax(x, known):  # type: ignore[no-untyped-def]
+    """Along the classes; what is no class has no share."""
+    top = tl.max(tl.where(known, x, float("-inf")), 2)
+    top = tl.where(top == float("-inf"), 0.0, top)[:, :, None]  # of what is no variable
+    e = tl.where(known, tl.exp(x - top), 0.0)
+    total = tl.sum(e, 2)
+    return e / tl.where(total > 0, total, 1.0)[:, :, None]
+
+
+@jit
+def _forth(  # type: ignore[no-untyped-def]
+    y,
+    bias,
+    noise,
+    logits,
+    z,
+    onward,
+    ends,
+    kept,
+    mixed,
+    y_part,
+    y_row,
+    noise_row,
+    logits_row,
+    z_row,
+    onward_part,
+    onward_row,
+    ends_row,
+    variables: tl.constexpr,
+    classes: tl.constexpr,
+    rows: tl.constexpr,
+    columns: tl.constexpr,
+    views: tl.constexpr,
+):
+    row = tl.program_id(0).to(tl.int64)
+    view = tl.arange(0, views)[:, None, None]
+    variable = tl.arange(0, rows)[None, :, None]
+    kind = tl.arange(0, columns)[None, None, :]
+    entry = variable * classes + kind
+    known = (variable < variables) & (kind < classes) & (view < views)
+    sign = tl.where(view == 0, 1.0, -1.0)
+    x = tl.load(y + row * y_row + entry + 0 * view, mask=known, other=0.0).to(tl.float32)
+    if bias is not None:
+        x += tl.load(bias + entry + 0 * view, mask=known, other=0.0).to(tl.float32)
+    if views == 2:
+        odd = tl.load(y + y_part + row * y_row + entry + 0 * view, mask=known, other=0.0)
+        x += odd.to(tl.float32) * sign
+    at = view * (variables * classes) + entry
+    tl.store(logits + row * logits_row + at, x, mask=known)
+    score = softmax(x, known) * kept + mixed
+    if noise is not None:
+        score = tl.log(score) + tl.load(noise + row * noise_row + at, mask=known, other=0.0)
+    best = tl.argmax(tl.where(known, score, float("-inf")), 2)
+    hot = tl.where(kind == best[:, :, None], 1.0, 0.0)
+    tl.store(z + row * z_row + at, hot, mask=known)
+    if onward is not None:
+        hot = tl.where((tl.load(ends + row * ends_row) != 0) | (known == 0), 0.0, hot)
+        _store_parities(
+            hot, onward + row * onward_row, onward_part, sign, variables, classes, views
+        )
+
+
+@jit
+def _store_parities(  # type: ignore[no-untyped-def]
+    x, to, part, sign, variables: tl.constexpr, classes: tl.constexpr, views: tl.constexpr
+):
+    variable = tl.arange(0, x.shape[1])[:, None]
+    kind = tl.arange(0, x.shape[2])[None, :]
+    known = (variable < variables) & (kind < classes)
+    to += variable * classes + kind
+    tl.store(to, tl.sum(x, 0), mask=known)
+    if views == 2:
+        tl.store(to + part, tl.sum(x * sign, 0), mask=known)
+
+
+@jit
+def _back(  # type: ignore[no-untyped-def]
+    logits,
+    dlogits,
+    dz,
+    donward,
+    ends,
+    dy,
+    kept,
+    logits_row,
+    dlogits_row,
+    dz_row,
+    donward_part,
+    donward_row,
+    ends_row,
+    dy_part,
+    dy_row,
+    variables: tl.constexpr,
+    classes: tl.constexpr,
+    rows: tl.constexpr,
+    columns: tl.constexpr,
+    views: tl.constexpr,
+):
+    row = tl.program_id(0).to(tl.int64)
+    view = tl.arange(0, views)[:, None, None]
+    variable = tl.arange(0, rows)[None, :, None]
+    kind = tl.arange(0, columns)[None, None, :]
+    entry = variable * classes + kind
+    known = (variable < variables) & (kind < classes) & (view < views)
+    sign = tl.where(view == 0, 1.0, -1.0)
+    at = view * (variables * classes) + entry
+    d = tl.zeros([views, rows, columns], dtype=tl.float32)
+    if donward is not None:
+        goes_on = known & (tl.load(ends + row * ends_row) == 0)
+        source = donward + row * donward_row + entry + 0 * view
+        d += tl.load(source, mask=goes_on, other=0.0)
+        if views == 2:
+            d += tl.load(source + donward_part, mask=goes_on, other=0.0) * sign
+    if dz is not None:
+        d += tl.load(dz + row * dz_row + at, mask=known, other=0.0)
+    p = softmax(tl.load(logits + row * logits_row + at, mask=known, other=0.0), known)
+    d = d * kept
+    d = p * (d - tl.sum(d * p, 2)[:, :, None])
+    if dlogits is not None:
+        d += tl.load(dlogits + row * dlogits_row + at, mask=known, other=0.0)
+    d = tl.where(known, d, 0.0)
+    _store_parities(d, dy + row * dy_row, dy_part, sign, variables, classes, views)

@@ -1,0 +1,211 @@
+"""A whole `ConvTrunk` or `ConvDecoder` by the kernels of `fused_conv`: one launch a layer forth,
+and two back, for both views together."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from swap.device import triton_launch
+from swap.nn import fused_conv as conv
+from swap.nn.fused_conv import Finish, Map
+
+if TYPE_CHECKING:
+    from swap.nn.conv import ConvDecoder, ConvTrunk, ViewConv
+
+
+class Stack(NamedTuple):
+    """What is the same for all layers."""
+
+    views: int
+    rows: int
+    columns: int
+    """Of the largest map."""
+    ones: bool = False
+    """A plane of ones beside the picture."""
+    eps: float | None = None
+    """Of the norms; None: biases in their stead."""
+    learn: bool = True
+    """Keep what the way back needs."""
+
+    def finish(self, tied: Tensor, before: Tensor | None) -> Finish:
+        kind = conv.BIAS_SILU if self.eps is None else conv.NORM_SILU
+        return Finish(kind, tied, before, self.eps or 0.0)
+
+    def finish_back(self, tied: Tensor, before: Tensor) -> Finish:
+        kind = conv.BIAS_SILU_BACK if self.eps is None else conv.NORM_SILU_BACK
+        return Finish(kind, tied, before, self.eps or 0.0)
+
+    def new_map(self, like: Tensor, images: int, halvings: int, channels: int) -> Map:
+        """A map so much smaller than the largest."""
+        rows, columns = self.rows >> halvings, self.columns >> halvings
+        x = like.new_empty(self.views, images, rows, columns, channels)
+        return Map(x, rows, columns, channels)
+
+
+def trunk_fits(trunk: "ConvTrunk", image: Tensor) -> bool:
+    fits = trunk.image_shape[0] == 1 and trunk.act is F.silu and not trunk.mixes
+    return fits and triton_launch.usable("conv", image)
+
+
+def decoder_fits(decoder: "ConvDecoder", features: Tensor) -> bool:
+    one = decoder.image_channels == 1
+    fits = one and decoder.act is F.silu and not decoder.mixes
+    return fits and triton_launch.usable("conv", features)
+
+
+def run_trunk(trunk: "ConvTrunk", image: Tensor) -> Tensor:
+    """Pictures [N, 1, rows, columns] -> features [N, ...]."""
+    weights, tied, eps = _parameters(trunk.layers)  # type: ignore[arg-type]
+    views = 2 if trunk.equivariant else 1
+    learn = torch.is_grad_enabled()
+    cfg = Stack(views, *trunk.image_shape[1:], ones=trunk.ones, eps=eps, learn=learn)
+    image, *weights = _cast(image.squeeze(1).contiguous(), *weights)
+    out: Tensor = _Trunk.apply(image, cfg, len(weights), *weights, *tied)
+    return out
+
+
+def run_decoder(decoder: "ConvDecoder", features: Tensor) -> Tensor:
+    """Features [N, ...], as the first layer's channels -> pictures [N, 1, rows, columns]."""
+    *layers, last = decoder.layers
+    weights, tied, eps = _parameters(layers)  # type: ignore[arg-type]
+    many = 2 ** len(decoder.layers)
+    size = decoder.start[0] * many, decoder.start[1] * many
+    views, learn = 2 if decoder.equivariant else 1, torch.is_grad_enabled()
+    cfg = Stack(views, *size, eps=eps, learn=learn)
+    features, *weights = _cast(features, *weights, last.weight)  # type: ignore[arg-type]
+    out: Tensor = _Decoder.apply(
+        features, cfg, decoder.start, len(weights), *weights, *tied, last.bias
+    )
+    return out.unsqueeze(1)
+
+
+def _parameters(layers: Sequence["ViewConv"]) -> tuple[list[Tensor], list[Tensor], float | None]:
+    """The weights, the gains or biases, and the eps of the norms, if these are gains."""
+    weights: list[Tensor] = [layer.weight for layer in layers]
+    gains = [layer.norm.gain for layer in layers if layer.norm is not None]
+    if gains:
+        norm = layers[0].norm
+        assert norm is not None
+        return weights, [*gains], norm.eps
+    return weights, [layer.bias for layer in layers if layer.bias is not None], None
+
+
+def _cast(*several: Tensor) -> list[Tensor]:
+    kind = several[0].device.type
+    if not torch.is_autocast_enabled(kind):
+        return list(several)
+    return [x.to(torch.get_autocast_dtype(kind)) for x in several]
+
+
+def _given(x: Tensor | None) -> list[Tensor]:
+    return [] if x is None else [x]
+
+
+class _Trunk(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, image: Tensor, cfg: Stack, layers: int, *parameters: Tensor) -> Tensor:
+        weights, tied = parameters[:layers], parameters[layers:]
+        images, learn = len(image), cfg.learn
+        maps = [Map(image, cfg.rows, cfg.columns, 1 + cfg.ones, picture=True)]
+        sums: list[Tensor] = []
+        for k, (weight, each) in enumerate(zip(weights, tied, strict=True)):
+            out = cfg.new_map(image, images, k + 1, len(weight))
+            before = torch.empty_like(out.x) if learn else None
+            if k == layers - 1:
+                out = out._replace(x=image.new_empty(images, cfg.views * out.x[0, 0].numel()))
+                out = out._replace(flat=True)
+            conv.down(maps[-1], weight, out, cfg.views, images, cfg.finish(each, before))
+            maps.append(out)
+            sums += _given(before)
+        ctx.cfg, ctx.shapes = cfg, [m[1:] for m in maps]
+        ctx.save_for_backward(*parameters, *(m.x for m in maps[:-1]), *sums)
+        return maps[-1].x
+
+    @staticmethod
+    @torch.autograd.function.once_differentiable
+    def backward(ctx: Any, dout: Tensor) -> Any:
+        cfg, shapes = ctx.cfg, ctx.shapes
+        layers = len(shapes) - 1
+        saved = ctx.saved_tensors
+        weights, tied = saved[:layers], saved[layers : 2 * layers]
+        maps = [Map(x, *m) for x, m in zip(saved[2 * layers : 3 * layers], shapes, strict=False)]
+        sums = saved[3 * layers :]
+        images = len(dout)
+        source = Map(dout.contiguous(), *shapes[-1])
+        d = source._replace(x=torch.empty_like(sums[-1]), flat=False)
+        finish = cfg.finish_back(tied[-1], sums[-1])
+        dweights, dtied = [], [conv.finish_back(source, d, cfg.views, images, finish)]
+        for k in reversed(range(layers)):
+            gradient = conv.weight_gradient(maps[k], d, cfg.views, images)
+            dweights.append(gradient.to(weights[k].dtype))
+            if k:
+                new = maps[k]._replace(x=torch.empty_like(sums[k - 1]))
+                finish = cfg.finish_back(tied[k - 1], sums[k - 1])
+                dtied += _given(conv.up(d, weights[k], new, cfg.views, images, finish))
+                d = new
+        dimage = None
+        if ctx.needs_input_grad[0]:
+            seen = cfg.new_map(dout, images, 0, 1)
+            conv.up(d, weights[0][:, :1], seen, cfg.views, images, Finish())
+            dimage = conv.add_pictures(seen.x, 1.0)
+        return dimage, None, None, *reversed(dweights), *reversed(dtied)
+
+
+class _Decoder(torch.autograd.Function):
+    @staticmethod
+    def forward(
+        ctx: Any,
+        features: Tensor,
+        cfg: Stack,
+        start: tuple[int, int],
+        layers: int,
+        *parameters: Tensor,
+    ) -> Tensor:
+        weights, tied, bias = parameters[:layers], parameters[layers:-1], parameters[-1]
+        images, learn = len(features), cfg.learn
+        channels = len(weights[0])
+        maps = [Map(features.contiguous(), *start, channels, flat=True)]
+        sums: list[Tensor] = []
+        for k, weight in enumerate(weights):
+            out = cfg.new_map(features, images, layers - 1 - k, weight.shape[1])
+            if k == layers - 1:
+                finish = Finish(conv.BIAS, bias)
+            else:
+                before = torch.empty_like(out.x) if learn else None
+                finish = cfg.finish(tied[k], before)
+                sums += _given(before)
+            conv.up(maps[-1], weight, out, cfg.views, images, finish)
+            maps.append(out)
+        ctx.cfg, ctx.shapes = cfg, [m[1:] for m in maps]
+        ctx.save_for_backward(*parameters, *(m.x for m in maps[:-1]), *sums)
+        return conv.add_pictures(maps[-1].x, 1 / cfg.views)
+
+    @staticmethod
+    @torch.autograd.function.once_differentiable
+    def backward(ctx: Any, dout: Tensor) -> Any:
+        cfg, shapes = ctx.cfg, ctx.shapes
+        layers = len(shapes) - 1
+        saved = ctx.saved_tensors
+        weights, tied = saved[:layers], saved[layers : 2 * layers - 1]
+        maps = [Map(x, *m) for x, m in zip(saved[2 * layers : 3 * layers], shapes, strict=False)]
+        sums = saved[3 * layers :]
+        images = len(dout)
+        # Both views get the picture's gradient, the second from right to left, and share it.
+        share = 1 / cfg.views
+        d = Map(dout.contiguous(), cfg.rows, cfg.columns, 1, picture=True)
+        dbias = conv.sum_of_pictures(d.x)
+        dweights: list[Tensor] = []
+        dtied: list[Tensor] = []
+        for k in reversed(range(layers)):
+            last = k == layers - 1
+            gradient = conv.weight_gradient(d, maps[k], cfg.views, images)
+            dweights.append((gradient * share if last else gradient).to(weights[k].dtype))
+            weight = weights[k] * share if last else weights[k]
+            new = maps[k]._replace(x=torch.empty_like(maps[k].x))
+            finish = cfg.finish_back(tied[k - 1], sums[k - 1]) if k else Finish()
+            dtied += _given(conv.down(d, weight, new, cfg.views, images, finish))
+            d = new
+        return d.x, None, None, None, *reversed(dweights), *reversed(dtied), dbias

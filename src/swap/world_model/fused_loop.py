@@ -1,0 +1,262 @@
+"""The posterior along sequences in eight launches a tick, and eight back: a product and a kernel
+for each of four layers. What `Steps` says, tick by tick, is the same in forty and more.
+
+The gradients of the weights are not added up tick by tick: whatever went into a product is kept,
+and one product over all ticks gives them in the end. All tensors between the layers are parities
+[V, T, B, ...]; mirroring only negates the odd ones, which no sum of products sees.
+"""
+
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+
+from swap.device import triton_launch
+from swap.nn import Categoricals, fused_draw, fused_gates, fused_hidden
+from swap.nn.fused_gates import Gates
+from swap.nn.fused_hidden import Between
+
+
+class Layers(NamedTuple):
+    """The weights of a step, [V, in, out], and what goes with them."""
+
+    z_in: Tensor
+    gates: Tensor
+    h_seen: Tensor
+    posterior: Tensor
+    bias: Tensor  # [z / V], of the posterior's even part
+    in_gain: Tensor  # [hidden / V]
+    gates_gain: Tensor  # [3 deter / V]
+    seen_gain: Tensor  # [hidden / V]
+
+
+class LoopCfg(NamedTuple):
+    """The numbers of a step."""
+
+    latent: Categoricals
+    in_norm: Between
+    seen_norm: Between
+    gates: Gates
+
+
+class Followed(NamedTuple):
+    h: Tensor  # [B, T, deter]
+    z: Tensor  # [B, T, z]
+    logits: Tensor  # [B, T, z], of the posterior
+
+
+def usable(*tensors: Tensor) -> bool:
+    return triton_launch.usable("loop", *tensors) and not torch.is_autocast_enabled("cuda")
+
+
+def follow(
+    heard: Tensor,
+    seen: Tensor,
+    first: Tensor,
+    noise: Tensor | None,
+    h: Tensor,
+    z: Tensor,
+    layers: Layers,
+    cfg: LoopCfg,
+) -> Followed:
+    """What is heard and seen [V, B, T, hidden / V], `first` [B, T], noise [B, T, z] and the latent
+    before it, [B, ...], to which no gradient goes, -> the latents."""
+    assert not any(x.requires_grad for x in (h, z)), "no gradient goes to the context"
+    return Followed(*_Loop.apply(heard, seen, first, noise, h, z, *layers, cfg))
+
+
+class _Loop(torch.autograd.Function):
+    @staticmethod
+    def forward(
+        ctx: Any,
+        heard: Tensor,
+        seen: Tensor,
+        first: Tensor,
+        noise: Tensor | None,
+        h: Tensor,
+        z: Tensor,
+        *rest: Any,
+    ) -> tuple[Tensor, ...]:
+        *several, cfg = rest
+        kept = _Kept(heard, seen, first, h, z, Layers(*several), cfg)
+        kept.run(noise)
+        ctx.kept = kept
+        ctx.set_materialize_grads(False)
+        return kept.out
+
+    @staticmethod
+    @torch.autograd.function.once_differentiable
+    def backward(
+        ctx: Any, dh: Tensor | None, dz: Tensor | None, dlogits: Tensor | None
+    ) -> tuple[Tensor | None, ...]:
+        dheard, dseen, layers = ctx.kept.run_back(dh, dz, dlogits)
+        return dheard, dseen, None, None, None, None, *layers, None
+
+
+class _Kept:
+    """What a pass through the ticks leaves for the way back."""
+
+    def __init__(
+        self,
+        heard: Tensor,
+        seen: Tensor,
+        first: Tensor,
+        h: Tensor,
+        z: Tensor,
+        layers: Layers,
+        cfg: LoopCfg,
+    ) -> None:
+        self.layers, self.cfg = layers, cfg
+        # [V, T, B, ...]: views of what came in
+        self.heard, self.seen = heard.transpose(1, 2), seen.transpose(1, 2)
+        self.first = first.t()  # [T, B]
+        self.views, self.ticks, self.batch, self.hidden = self.heard.shape
+        self.deter, self.z = h.shape[-1] // self.views, z.shape[-1] // self.views
+        new, (T, B) = heard.new_empty, (self.ticks, self.batch)
+        self.h = new(B, T, self.views * self.deter)
+        self.drawn, self.logits = (new(B, T, self.views * self.z) for _ in range(2))
+        # What went into each product.
+        self.z_read, self.state_read = self._all(self.z), self._all(self.hidden + self.deter)
+        self.h_read, self.x_read = self._all(self.deter), self._all(self.hidden)
+        # What came out, before the norms; the logits are kept as they were told.
+        self.z_said, self.gates_said, self.h_said = (
+            new(T, self.views, B, width) for width in (self.hidden, 3 * self.deter, self.hidden)
+        )
+        fresh = self.first[0, :, None]
+        self.context = torch.where(fresh, 0.0, h)
+        _parities(self.context, self.views, out=self.state_read[:, 0, :, self.hidden :])
+        _parities(torch.where(fresh, 0.0, z), self.views, out=self.z_read[:, 0])
+
+    @property
+    def out(self) -> tuple[Tensor, ...]:
+        # Tensors of their own: what autograd gives out must not be what it keeps.
+        return tuple(x.detach() for x in (self.h, self.drawn, self.logits))
+
+    def _all(self, width: int) -> Tensor:
+        return self.h.new_empty(self.views, self.ticks, self.batch, width)
+
+    def run(self, noise: Tensor | None) -> None:
+        w, cfg = self.layers, self.cfg
+        said = self.h.new_empty(self.views, self.batch, self.z)
+        for t in range(self.ticks):
+            state, z, ends = self._onward(t)
+            torch.bmm(self.z_read[:, t], w.z_in, out=self.z_said[t])
+            x = self.state_read[:, t, :, : self.hidden]
+            fused_hidden.forth(self.z_said[t], x, cfg.in_norm, add=self.heard[:, t], gain=w.in_gain)
+            torch.bmm(self.state_read[:, t], w.gates, out=self.gates_said[t])
+            fused_gates.forth(
+                *(self.gates_said[t], w.gates_gain, self._before(t), self.h[:, t], cfg.gates),
+                fresh=self.first[t],
+                parities=self.h_read[:, t],
+                onward=state,
+                ends=ends,
+            )
+            torch.bmm(self.h_read[:, t], w.h_seen, out=self.h_said[t])
+            x = self.x_read[:, t]
+            fused_hidden.forth(
+                self.h_said[t], x, cfg.seen_norm, add=self.seen[:, t], gain=w.seen_gain
+            )
+            torch.bmm(x, w.posterior, out=said)
+            chance = None if noise is None else noise[:, t]
+            fused_draw.forth(
+                *(said, w.bias, chance, self.logits[:, t], self.drawn[:, t], cfg.latent),
+                onward=z,
+                ends=ends,
+            )
+
+    def _onward(self, t: int) -> tuple[Tensor | None, Tensor | None, Tensor | None]:
+        """Where the next tick reads h and z, if there is one, and which episodes begin there."""
+        if t == self.ticks - 1:
+            return None, None, None
+        state = self.state_read[:, t + 1, :, self.hidden :]
+        return state, self.z_read[:, t + 1], self.first[t + 1]
+
+    def run_back(
+        self, dh: Tensor | None, dz: Tensor | None, dlogits: Tensor | None
+    ) -> tuple[Tensor, Tensor, Layers]:
+        """Gradients of the three results -> those of what was heard, of what was seen, and of the
+        layers."""
+        w, cfg, new = self.layers, self.cfg, self.h.new_empty
+        dh, dz, dlogits = (None if x is None else x.contiguous() for x in (dh, dz, dlogits))
+        parts = (self.views, self.batch)
+        dsaid, dh_said, dgates, dz_said = (
+            self._all(width) for width in (self.z, self.hidden, 3 * self.deter, self.hidden)
+        )
+        dx, dh_read = new(*parts, self.hidden), new(*parts, self.deter)
+        dstate, dz_read = new(*parts, self.hidden + self.deter), new(*parts, self.z)
+        # Of the state directly: from the next tick, and to the last one.
+        behind, ahead = (new(self.batch, self.views * self.deter) for _ in range(2))
+        in_sum, gates_sum, seen_sum = (
+            self.h.new_zeros(self.batch, width)
+            for width in (self.hidden, 3 * self.deter, self.hidden)
+        )
+        weights = [x.mT for x in (w.z_in, w.gates, w.h_seen, w.posterior)]
+        for t in reversed(range(self.ticks)):
+            last = t == self.ticks - 1
+            ends = None if last else self.first[t + 1]
+            fused_draw.back(
+                *(self.logits[:, t], dsaid[:, t], cfg.latent),
+                dlogits=None if dlogits is None else dlogits[:, t],
+                dz=None if dz is None else dz[:, t],
+                donward=None if last else dz_read,
+                ends=ends,
+            )
+            torch.bmm(dsaid[:, t], weights[3], out=dx)
+            fused_hidden.back(
+                *(self.h_said[t], dx, dh_said[:, t], cfg.seen_norm),
+                add=self.seen[:, t],
+                gain=w.seen_gain,
+                sums=seen_sum,
+            )
+            torch.bmm(dh_said[:, t], weights[2], out=dh_read)
+            fused_gates.back(
+                *(self.gates_said[t], w.gates_gain, self._before(t), dgates[:, t], ahead),
+                cfg.gates,
+                sums=gates_sum,
+                fresh=self.first[t],
+                dout=None if dh is None else dh[:, t],
+                dparities=dh_read,
+                dnext=None if last else behind,
+                donward=None if last else dstate[:, :, self.hidden :],
+                ends=ends,
+            )
+            behind, ahead = ahead, behind
+            torch.bmm(dgates[:, t], weights[1], out=dstate)
+            fused_hidden.back(
+                *(self.z_said[t], dstate[:, :, : self.hidden], dz_said[:, t], cfg.in_norm),
+                add=self.heard[:, t],
+                gain=w.in_gain,
+                sums=in_sum,
+            )
+            if t:
+                torch.bmm(dz_said[:, t], weights[0], out=dz_read)
+        layers = Layers(
+            z_in=_weight_gradient(self.z_read, dz_said),
+            gates=_weight_gradient(self.state_read, dgates),
+            h_seen=_weight_gradient(self.h_read, dh_said),
+            posterior=_weight_gradient(self.x_read, dsaid),
+            bias=dsaid[0].sum((0, 1)),
+            in_gain=in_sum.sum(0),
+            gates_gain=gates_sum.sum(0),
+            seen_gain=seen_sum.sum(0),
+        )
+        return dz_said.transpose(1, 2), dh_said.transpose(1, 2), layers
+
+    def _before(self, t: int) -> Tensor:
+        """The state before a tick, whether or not an episode begins there."""
+        return self.h[:, t - 1] if t else self.context
+
+
+def _weight_gradient(x: Tensor, dy: Tensor) -> Tensor:
+    """Of [V, in, out]; in memory [V, out, in], as the layers keep their weights."""
+    return torch.bmm(dy.flatten(1, 2).mT, x.flatten(1, 2)).mT
+
+
+def _parities(x: Tensor, views: int, out: Tensor) -> None:
+    """Features [B, V d] -> out [V, B, d]."""
+    if views == 1:
+        out[0].copy_(x)
+        return
+    left, right = x.chunk(2, -1)
+    torch.add(left, right, out=out[0])
+    torch.sub(left, right, out=out[1])
