@@ -2,8 +2,8 @@
 
 A kernel stands for steps of torch that do the same, and each caller falls back on those: without a
 GPU, without Triton, or without a C compiler for it. SWAP_KERNELS=none switches them off, names with
-commas between leave only those. With TRITON_INTERPRET=1 they run on a CPU, slowly, which is how they
-are tested.
+commas between leave only those. With TRITON_INTERPRET=1 they run on a CPU, slowly: so they are
+tested.
 """
 
 import os
