@@ -22,6 +22,8 @@ from swap.presets.table import get_preset
 
 MODELS = Path(__file__).parents[2] / "models"
 LIMIT_S = 90.0
+COMPILE_S = 600.0
+"""A compiler works for two minutes on a quiet core."""
 MEMORY = 12 << 30
 """Bytes of address space: the machine is not ours alone."""
 BASE = {
@@ -174,7 +176,8 @@ def run(words: list[str], said: Path) -> int | None:
                 os.write(2, traceback.format_exc().encode(errors="replace"))
         finally:
             os._exit(code)
-    end = time.monotonic() + LIMIT_S
+    compiled = any("compile" in word for word in words)
+    end = time.monotonic() + (COMPILE_S if compiled else LIMIT_S)
     try:
         while time.monotonic() < end:
             done, status = os.waitpid(child, os.WNOHANG)
