@@ -1,7 +1,7 @@
 """A GPU in; NVIDIA's Multi-Process Service for the processes that share it out.
 
 Without it kernels of several processes take turns; with it they run side by side. Four runs of
-`swap` on an H200 then make 424 k steps a second together, one alone 270 k (docs/log.md).
+`swap` on an H200 then make half as many steps again together as one alone (docs/log.md).
 """
 
 import contextlib
