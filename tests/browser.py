@@ -77,6 +77,10 @@ class Page:
         self._widget(label).dispatch_event("click")
         self.page.get_by_role("option", name=option, exact=True).dispatch_event("click")
 
+    def click(self, name: str) -> None:
+        """A button."""
+        self.page.get_by_role("button", name=name, exact=True).dispatch_event("click")
+
     def press(self, key: str) -> None:
         self.page.evaluate(
             "key => document.documentElement.dispatchEvent(new KeyboardEvent('keydown', "

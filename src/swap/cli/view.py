@@ -19,6 +19,8 @@ class Args:
     """The first obstacle; the page has a menu of them."""
     size: float | None = None
     """Its size, in its own unit (m, degrees); by default a quarter up the range."""
+    course: Path | None = None
+    """Begin on the course of a file, or on a known one by its name, in place of an obstacle."""
     seed: int = 1
     """Of course, start and noise."""
     host: str = "127.0.0.1"
@@ -40,6 +42,7 @@ def run(args: Args) -> int:
     import torch
 
     from swap.courses import FAMILIES
+    from swap.courses.course_file import load_course
     from swap.view.live.server import LOOPBACK, PageServer, check_address
     from swap.view.live.settings import CourseChoice, Settings
     from swap.view.live.viewer import Viewer
@@ -47,7 +50,8 @@ def run(args: Args) -> int:
     check_address(args.host, args.port)
     family = FAMILIES.from_user(args.family)
     size = round(family.size.at(0.25), 2) if args.size is None else args.size
-    course = CourseChoice(family.name, size, seed=args.seed)
+    plan = None if args.course is None else load_course(args.course)
+    course = CourseChoice(family.name, size, seed=args.seed, plan=plan)
     torch.set_num_threads(1)  # networks of this size are slower on two
     server = PageServer(args.host, args.port)
     try:

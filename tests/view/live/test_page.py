@@ -1,5 +1,6 @@
 """The page in a real browser: what visitors do changes what is simulated, and they see it."""
 
+import json
 import threading
 import time
 
@@ -7,6 +8,9 @@ import numpy as np
 import pytest
 
 from browser import POLL_MS, Page, needs_browser, open_browser
+from swap.cli.main import dispatch
+from swap.courses.course_file import load_course
+from swap.view.live import builder
 from swap.view.live.server import PageServer
 from swap.view.live.settings import CourseChoice, Settings
 from swap.view.live.viewer import Viewer
@@ -94,6 +98,25 @@ def test_the_mirror_switch_shows_zero(page, viewer):
     assert viewer.world.env.n == 2
     page.check("a second robot")
     wait_until(lambda: viewer.world.env.n == 1)
+
+
+def test_a_course_is_built_saved_and_taken_by_swap_eval(page, viewer, tmp_path, monkeypatch):
+    monkeypatch.setattr(builder, "FOLDER", tmp_path)
+    page.tab("Build")
+    page.click("gap")
+    page.wait_for("course", "my course")
+    wait_until(lambda: len(viewer.settings.course.plan.pieces) == 2)
+    page.click("save it")
+    file = tmp_path / "my-course.toml"
+    wait_until(file.exists)
+    assert load_course(file) == viewer.settings.course.plan
+    told = tmp_path / "told.json"
+    words = ["eval", "teacher", "--course", str(file), "--trials", "2", "--device", "cpu"]
+    assert dispatch([*words, "--json", str(told)]) == 0
+    assert json.loads(told.read_text())["rows"][0]["course"] == "my course"
+    page.tab("Course")
+    page.choose("obstacle", "flat")
+    page.wait_for("course", "flat")
 
 
 def test_a_paused_world_takes_single_steps(page, viewer):

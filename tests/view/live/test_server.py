@@ -21,7 +21,7 @@ def test_a_port_in_use_is_told_in_one_line():
 
 @pytest.mark.parametrize(("host", "port"), [("no.such.host.invalid", 0), ("127.0.0.1", 70000)])
 def test_an_address_that_is_none_is_told_in_one_line(host, port):
-    with pytest.raises(UserError, match="--host|--port"):
+    with pytest.raises(UserError, match=r"--host|--port"):
         check_address(host, port)
 
 

@@ -13,6 +13,7 @@ import viser
 
 from swap.courses import FAMILIES
 from swap.runs.saved_model import known_models
+from swap.view.live.builder import Builder
 from swap.view.live.driving import FORWARD_MPS, LEFT_MPS, TURN_RPS, Command
 from swap.view.live.faults import LATENCY_S, Faults
 from swap.view.live.settings import RATES, CourseChoice, Settings
@@ -33,6 +34,8 @@ KEYS_TOLD = (
     "**space** stop, **P** pause, **N** one step, **R** reset. The camera has **W A S D** and the "
     "mouse."
 )
+SEVERAL = "(see Build)"
+"""In place of an obstacle: the course is built of pieces."""
 PUSHES = {"left": (0.0, 0.8), "right": (0.0, -0.8), "ahead": (0.8, 0.0), "back": (-0.8, 0.0)}
 """Blows: so much faster, forward and left, m/s."""
 FAULTS = {
@@ -66,6 +69,7 @@ class Controls:
         for name, build in (
             ("Drive", self._drive),
             ("Course", self._course),
+            ("Build", self._build),
             ("Show", self._show),
             ("Mirror", self._mirror),
             ("Faults", self._faults),
@@ -113,8 +117,8 @@ class Controls:
         gui = self._gui
         model = gui.add_dropdown("model", models(now), initial_value=now.model)
         self._bind(model, lambda s, x: replace(s, model=x), lambda s: s.model)
-        family = gui.add_dropdown("obstacle", tuple(FAMILIES), initial_value=now.course.family)
-        self._bind(family, with_family, lambda s: s.course.family)
+        family = gui.add_dropdown("obstacle", (*FAMILIES, SEVERAL), initial_value=obstacle(now))
+        self._bind(family, with_family, obstacle)
         self._size = gui.add_slider(
             "size", min=0.0, max=1.0, step=0.01, initial_value=min(1.0, now.course.size)
         )
@@ -123,6 +127,9 @@ class Controls:
         self._bind(side, *of("course", "side"))
         seed = gui.add_number("seed", now.course.seed, min=0, max=2**31 - 1, step=1)
         self._bind(seed, *of("course", "seed"))
+
+    def _build(self, now: Settings) -> None:
+        Builder(self._gui, self._ask)
 
     def _show(self, now: Settings) -> None:
         self._check("camera follows", "follow", now)
@@ -214,8 +221,15 @@ def with_more(by: tuple[float, float, float], s: Settings) -> Settings:
 
 def with_family(s: Settings, family: str) -> Settings:
     """The size is another one, too: a quarter up the range."""
+    if family == SEVERAL:
+        return s
     size = round(FAMILIES[family].size.at(0.25), 2)
-    return replace(s, course=replace(s.course, family=family, size=size))
+    return replace(s, course=replace(s.course, family=family, size=size, plan=None))
+
+
+def obstacle(s: Settings) -> str:
+    """What the menu shows."""
+    return s.course.family if s.course.plan is None else SEVERAL
 
 
 def of(part: str, name: str) -> tuple[Callable[[Settings, Any], Settings], Read]:

@@ -6,6 +6,7 @@ from typing import Literal
 import numpy as np
 
 from swap.courses import FAMILIES, Course, difficulty_of, make
+from swap.courses.course_plan import CoursePlan
 from swap.errors import UserError
 from swap.validate import check_numbers
 from swap.view.live.driving import Command
@@ -18,7 +19,7 @@ RATES = (1.0, 0.5, 0.25, 0.1)
 
 @dataclass(frozen=True)
 class CourseChoice:
-    """One obstacle; a random one of its size for each seed."""
+    """One obstacle, a random one of its size for each seed; or a plan of several."""
 
     family: str = "box"
     size: float = 0.6
@@ -26,6 +27,8 @@ class CourseChoice:
     side: Side = "left"
     """Where it is high, if it has a high side; right is the mirror image."""
     seed: int = 1
+    plan: CoursePlan | None = None
+    """Takes the place of the obstacle."""
 
     def __post_init__(self) -> None:
         check_numbers(self, "course ")
@@ -33,13 +36,18 @@ class CourseChoice:
 
     def build(self) -> Course:
         """That of `swap play` with the same options."""
-        rng = np.random.default_rng(self.seed)
-        made = make(self.family, difficulty_of(self.family, self.size), rng)
+        if self.plan is not None:
+            made = self.plan.build()
+        else:
+            rng = np.random.default_rng(self.seed)
+            made = make(self.family, difficulty_of(self.family, self.size), rng)
         return made.mirror() if self.side == "right" else made
 
     @property
     def title(self) -> str:
         """`box 0.60 m`."""
+        if self.plan is not None:
+            return self.plan.name
         return f"{self.family.replace('_', ' ')} {FAMILIES[self.family].size.label(self.size)}"
 
 
