@@ -31,6 +31,8 @@ class Args:
     """Sizes a family, evenly over the range of the robot's training."""
     sizes: tuple[float, ...] = ()
     """Just these sizes of the one --family, in its own unit (m or deg), in place of --points."""
+    course: tuple[Path, ...] = ()
+    """Courses of files in place of families: several obstacles in a row, see docs/courses.md."""
     trials: int = 100
     """Trials a point, each on a course of its own; the paper's figures have 1500."""
     speed: tuple[float, ...] = (1.0,)
@@ -73,7 +75,7 @@ class Args:
 
 def run(args: Args) -> int:
     writable(args.json)
-    plot = picture(args)
+    plot = None if args.course else picture(args)
     writable(plot)
     device = chosen(args.device)
     from swap.cli.progress import ProgressLine
@@ -84,6 +86,8 @@ def run(args: Args) -> int:
     from swap.runs.trained_robot import load_trained
 
     drawable(plot)
+    if args.course:
+        return run_courses(args, device)
     robot = load_trained(args.run, **args.code.given())
     families = tuple(FAMILIES.from_user(word).name for word in args.family) or trained_on(robot)
     if args.sizes and len(families) != 1:
@@ -137,6 +141,42 @@ def run(args: Args) -> int:
         arms = by_speed("" if len(speeds) > 1 else robot.name, rows)
         write(success_figure(arms, list(dict.fromkeys(families)), title), plot)
         print(f"figure: {plot}")
+    return 0
+
+
+def run_courses(args: Args, device: str) -> int:
+    """The same for courses of files; a file that is wrong is told before the work starts."""
+    from swap.cli.progress import ProgressLine
+    from swap.courses.course_file import load_course
+    from swap.evaluate.course_trials import measure_courses
+    from swap.runs.trained_robot import load_trained
+
+    if args.family or args.sizes or args.why or args.plot or args.tilt_deg:
+        raise UserError("--course has no --family, --sizes, --why, --plot or --tilt-deg; leave out")
+    plans = [load_course(path) for path in args.course]
+    robot = load_trained(args.run, **args.code.given())
+    with ProgressLine() as told:
+        rows = list(
+            measure_courses(
+                robot,
+                plans,
+                trials=args.trials,
+                speeds_mps=tuple(dict.fromkeys(args.speed)),
+                device=device,
+                seed=args.seed,
+                side=args.side,
+                blind=args.blind,
+                told=told,
+            )
+        )
+    title = f"{robot.name}, iteration {robot.iteration}: success on courses"
+    title += ", blind" if args.blind else ""
+    notes = [
+        "low, high: 95 % interval (Wilson). ended at: the piece where trials that failed ended.",
+        "It was trained on one obstacle at a time.",
+    ]
+    facts = {"side": args.side, "seed": args.seed, "blind": args.blind}
+    show(Report(title, rows, notes, facts), args.json)
     return 0
 
 

@@ -37,6 +37,7 @@ COMMANDS = {
     "gait": "how a trained robot walks, by speed, beside the reference gaits",
     "reconstruct": "how far a world model's decoded depth is from what was there, on both sides",
     "curves": "runs side by side: how they learned, or what swap eval measured, and a figure",
+    "view": "drive a trained robot in the browser, and see what it sees and imagines",
     "play": "film a trained robot on a course, and what it imagines",
     "keep": "a trained robot as one file with a card: to act, and to start new runs from",
     "check nn": "mirror every network layer and report the error, which must be exactly zero",

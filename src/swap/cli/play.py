@@ -18,10 +18,13 @@ class Args:
 
     run: tyro.conf.Positional[Path]
     """Folder of a swap train run, a file that swap keep made, or a model by name: swap."""
-    family: tuple[str, ...] = ("box",)
-    """The obstacles, filmed one after the other; swap courses lists them. Yours: file.py:NAME."""
+    family: tuple[str, ...] = ()
+    """The obstacles, filmed one after the other, by default a box; swap courses lists them. Yours:
+    file.py:NAME."""
     size: tuple[float, ...] = ()
     """Their sizes, each in its own unit (m, degrees); by default a quarter up the range."""
+    course: tuple[Path, ...] = ()
+    """Courses of files, after those: several obstacles in a row, see docs/courses.md."""
     mirror: bool = False
     """The mirror images of the courses."""
     speed: float = 1.0
@@ -49,7 +52,6 @@ class Args:
             at_least_1=("width",),
             not_negative=("size",),
             positive=("speed", "fps"),
-            filled=("family",),
         )
 
 
@@ -60,16 +62,18 @@ def run(args: Args) -> int:
     import numpy as np
 
     from swap.courses import FAMILIES, difficulty_of, make
+    from swap.courses.course_file import load_course
     from swap.runs.trained_robot import load_trained
     from swap.view.play import play, titled
     from swap.view.render import PictureCfg
 
-    if not args.family or len(args.size) not in (0, len(args.family)):
+    words = args.family or (() if args.course else ("box",))
+    if len(args.size) not in (0, len(words)):
         raise UserError(
-            f"--family names {len(args.family)} obstacles, --size {len(args.size)} sizes; "
+            f"--family names {len(words)} obstacles, --size {len(args.size)} sizes; "
             f"give as many of both"
         )
-    families = [FAMILIES.from_user(word).name for word in args.family]
+    families = [FAMILIES.from_user(word).name for word in words]
     difficulties = (
         [difficulty_of(name, size) for name, size in zip(families, args.size, strict=True)]
         if args.size
@@ -79,6 +83,7 @@ def run(args: Args) -> int:
         make(name, difficulty, np.random.default_rng(args.seed))
         for name, difficulty in zip(families, difficulties, strict=True)
     ]
+    courses += [load_course(path).build() for path in args.course]
     if args.mirror:
         courses = [course.mirror() for course in courses]
     ends = play(

@@ -1,18 +1,20 @@
 """Shows what an agent's world model believes it sees, and what it predicted earlier.
 
-Two images at every tick, from the same decoder: one of the present latent, which has seen the
-camera's image, and one of the latent of 20 ticks (2 s) ago, taken on to the present by the actions
-since and nothing else. Early in an episode the oldest latent there is takes its place.
+Two reconstructions at every tick, from the same decoder: one of the present latent, which has seen
+the camera's image, and one of the latent of 20 ticks (2 s) ago, taken on to the present by the
+actions since and nothing else. Early in an episode the oldest latent there is takes its place.
+
+The latents of all ticks since are taken on together, a step a tick, as rows of one batch: a tick
+costs one step of the prior, however far the prediction reaches.
 """
 
-from collections import deque
 from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
 from swap.policy import Agent
-from swap.world_model import Latent
+from swap.world_model import Latent, Reconstruction
 
 TICKS = 20
 """How far back the prediction was made, at most."""
@@ -29,11 +31,6 @@ class Images(NamedTuple):
     """Age of the prediction: 0 at the first tick, where there is nothing before."""
 
 
-class _Moment(NamedTuple):
-    latent: Latent
-    actions: list[Tensor]  # [N, 12], those that followed
-
-
 class Imagination:
     """`follow` the agent after every action; `images` are those of the last tick."""
 
@@ -41,26 +38,42 @@ class Imagination:
         assert agent.model is not None, "there is no world model to ask"
         assert agent.latent_state is not None
         self._agent, self._model, self._state = agent, agent.model, agent.latent_state
-        self._past: deque[_Moment] = deque(maxlen=ticks + 1)
+        self._ticks = ticks
+        self._chains: Latent | None = None  # [ticks + 1, N, ...], oldest first: of now
+        self._actions: list[Tensor] = []  # [N, 12], since the last tick
         self.images: Images | None = None
+        self.believed: Reconstruction | None = None
+        """All that the decoder makes of the present latent."""
+        self.foreseen: Reconstruction | None = None
+        """And of the one that was taken on."""
         self.code, self.k = self._model.codec, self._model.k
 
     @torch.no_grad()
     def follow(self, action: Tensor) -> None:
         """`action` [N, 12]: what `agent.act` has just given."""
         if self._agent.ticked:
-            self._past.append(_Moment(self._state.latent.map(torch.clone), []))
-            self.images = self._imagine()
-        self._past[-1].actions.append(action.clone())
+            self._advance()
+            self._actions.clear()
+        self._actions.append(action.clone())
 
-    def _imagine(self) -> Images:
-        *before, now = self._past
-        foreseen = now.latent
-        if before:
-            since = torch.stack([torch.stack(moment.actions, 1) for moment in before], 1)
-            ahead = self._model.imagine(before[0].latent, since, None)  # [N, T, ...]
-            foreseen = ahead.map(lambda x: x[:, -1])
-        return Images(self._image(now.latent), self._image(foreseen), len(before))
+    def _advance(self) -> None:
+        now = self._state.latent.map(lambda x: x[None].clone())
+        if self._chains is None:
+            self._chains = now
+        else:
+            taken_on = self._predict(self._chains.map(lambda x: x[-self._ticks :]))
+            self._chains = Latent(*map(torch.cat, zip(taken_on, now, strict=True)))
+        self.believed = self._model.decode(self._chains.map(lambda x: x[-1]))
+        self.foreseen = self._model.decode(self._chains.map(lambda x: x[0]))
+        self.images = Images(
+            self.code.to_linear(self.believed.depth),
+            self.code.to_linear(self.foreseen.depth),
+            len(self._chains.h) - 1,
+        )
 
-    def _image(self, latent: Latent) -> Tensor:
-        return self.code.to_linear(self._model.decode(latent).depth)
+    def _predict(self, chains: Latent) -> Latent:
+        """All chains [C, N, ...], one tick on by the actions since the last."""
+        count, n = chains.h.shape[:2]
+        since = torch.stack(self._actions, 1).expand(count, -1, -1, -1).flatten(0, 1)
+        ahead = self._model.predict(chains.map(lambda x: x.flatten(0, 1)), since, None)
+        return ahead.map(lambda x: x.unflatten(0, (count, n)))

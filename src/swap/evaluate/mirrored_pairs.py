@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from swap.courses import Course
-from swap.env import EnvCfg, Trials
+from swap.env import EnvCfg, ParkourEnv, Trials
 from swap.env.random_source import RandomSource
 from swap.robots import Robot
 from swap.sim import Draw, Ranges, mirror
@@ -52,7 +52,12 @@ class Pairs(Trials):
         rng = MirroredRandomSource(len(both), torch.device("cpu"), seed)
         command = (speed_mps, 0.0, 0.0)
         super().__init__(cfg, both, command=command, time_s=time_s, seed=seed, rng=rng)
-        if self.camera is not None:
-            draws, half = self.camera.draws, len(courses)
-            draws.key[half:] = draws.key[:half]
-            draws.mirrored[half:] = True
+        mirror_camera_noise(self)
+
+
+def mirror_camera_noise(env: ParkourEnv) -> None:
+    """The cameras of the second half of the worlds have the mirrored faults of the first."""
+    if env.camera is not None:
+        draws, half = env.camera.draws, env.n // 2
+        draws.key[half:] = draws.key[:half]
+        draws.mirrored[half:] = True

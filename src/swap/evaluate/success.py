@@ -31,7 +31,7 @@ every second trial mirrored."""
 WORLDS = {"cpu": 2048, "gpu": 16384}
 """Trials at a time, at most, by engine. On the CPU a world takes 0.4 MiB."""
 TIME_S = 20.0
-"""The time limit at 1 m/s and above; slower commands have more."""
+"""The time limit at 1 m/s and above; slower commands and long courses have more."""
 SPEEDS_MPS = (SLOW, 10.0)
 """Commands that can be tried."""
 LOOK_EVERY = 10
@@ -97,7 +97,7 @@ def measure(
     """A row a speed and point, batch by batch. `tilt_deg`: of tilted courses, by default as in the
     robot's training. `blind`: with the camera blanked. `why`: rows tell the causes of failures.
     `told` is called several times a batch."""
-    _check(robot, trials, speeds_mps, seed, blind)
+    check_request(robot, trials, speeds_mps, seed, blind)
     tilt_deg = tilt_deg or robot.cfg.env.tilt_deg
     each, at_once = len(wanted) * trials, WORLDS[engine_for(device)]
     for pass_, speed in enumerate(speeds_mps):
@@ -143,11 +143,17 @@ def trials_env(
         courses,
         each=each,
         command=(speed_mps, 0.0, 0.0),
-        time_s=TIME_S / min(speed_mps, 1.0),
+        time_s=time_limit_s(courses, speed_mps),
         engine=engine_for(device),
         device=device,
         seed=seed,
     )
+
+
+def time_limit_s(courses: Sequence[Course], speed_mps: float) -> float:
+    """Twice what the way takes, and no less than for any single obstacle."""
+    way_s = 2 * max(course.goal_x for course in courses)
+    return max(TIME_S, way_s) / min(speed_mps, 1.0)
 
 
 @torch.no_grad()
@@ -221,9 +227,10 @@ def _row(
     }
 
 
-def _check(
+def check_request(
     robot: TrainedRobot, trials: int, speeds_mps: Sequence[float], seed: int, blind: bool
 ) -> None:
+    """One line for what cannot be measured."""
     if blind and not robot.has_world_model:
         raise UserError(f"a robot of preset {robot.name} has no camera to blank; leave --blind out")
     if trials < 1:

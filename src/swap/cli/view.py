@@ -1,0 +1,65 @@
+"""`swap view`: a page in the browser on which a trained robot is driven by hand."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import tyro
+
+from swap.errors import UserError
+from swap.validate import check_numbers
+
+
+@dataclass(frozen=True)
+class Args:
+    """Drive a trained robot in the browser, and see what it sees and imagines. Ctrl-C ends it."""
+
+    run: tyro.conf.Positional[Path] = Path("swap")
+    """Folder of a swap train run, a file that swap keep made, or a model by name: swap."""
+    family: str = "box"
+    """The first obstacle; the page has a menu of them."""
+    size: float | None = None
+    """Its size, in its own unit (m, degrees); by default a quarter up the range."""
+    course: Path | None = None
+    """Begin on the course of a file, or on a known one by its name, in place of an obstacle."""
+    seed: int = 1
+    """Of course, start and noise."""
+    host: str = "127.0.0.1"
+    """Where to listen: this machine only. 0.0.0.0 opens it to everyone who can reach it."""
+    port: int = 8080
+    """Of the page; 0 takes any that is free."""
+
+    def __post_init__(self) -> None:
+        check_numbers(self, "--")
+
+
+def run(args: Args) -> int:
+    try:
+        import viser  # noqa: F401
+    except ModuleNotFoundError:
+        raise UserError(
+            "swap view needs viser; install it: pip install -c constraints.txt '.[view]'"
+        ) from None
+    import torch
+
+    from swap.courses import FAMILIES
+    from swap.courses.course_file import load_course
+    from swap.view.live.server import LOOPBACK, PageServer, check_address
+    from swap.view.live.settings import CourseChoice, Settings
+    from swap.view.live.viewer import Viewer
+
+    check_address(args.host, args.port)
+    family = FAMILIES.from_user(args.family)
+    size = round(family.size.at(0.25), 2) if args.size is None else args.size
+    plan = None if args.course is None else load_course(args.course)
+    course = CourseChoice(family.name, size, seed=args.seed, plan=plan)
+    torch.set_num_threads(1)  # networks of this size are slower on two
+    server = PageServer(args.host, args.port)
+    try:
+        viewer = Viewer(server, Settings(model=str(args.run), course=course))
+        print(f"the robot is at {server.url}; Ctrl-C ends it", flush=True)
+        if args.host != LOOPBACK:
+            print(f"open to everyone who can reach {args.host}: they can watch, and drive")
+        viewer.run()
+    finally:
+        server.stop()
+    return 0

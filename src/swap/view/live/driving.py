@@ -1,0 +1,90 @@
+"""Lets a hand drive: commands that are set from outside, in an episode that nothing ends."""
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from swap.env.commands import Commands
+from swap.env.env import ParkourEnv
+from swap.env.frame import Frame
+from swap.env.terminations import Verdict
+from swap.env.trials import FixedTasks
+from swap.errors import UserError
+from swap.validate import check_numbers
+
+FORWARD_MPS = (-0.5, 3.0)
+LEFT_MPS = 0.6
+TURN_RPS = 1.0
+"""Commands that robots are trained with, at most."""
+
+
+@dataclass(frozen=True)
+class Command:
+    """What the robot is told."""
+
+    forward_mps: float = 0.0
+    left_mps: float = 0.0
+    turn_rps: float = 0.0
+    """To the left. At 0 the robot is to hold the heading that it has."""
+
+    def __post_init__(self) -> None:
+        check_numbers(self, "command.")
+
+        low, high = FORWARD_MPS
+        inside = low <= self.forward_mps <= high and abs(self.left_mps) <= LEFT_MPS
+        if not inside or abs(self.turn_rps) > TURN_RPS:
+            raise UserError(
+                f"a command of {self.forward_mps:g} m/s ahead, {self.left_mps:g} m/s to the left "
+                f"and {self.turn_rps:g} rad/s; use {low:g} to {high:g}, at most {LEFT_MPS:g}, and "
+                f"at most {TURN_RPS:g}"
+            )
+
+    def more(self, forward_mps: float, left_mps: float, turn_rps: float) -> "Command":
+        """By so much, as far as robots are trained."""
+        low, high = FORWARD_MPS
+        forward, left = self.forward_mps + forward_mps, self.left_mps + left_mps
+        turn = self.turn_rps + turn_rps
+        return Command(
+            forward_mps=round(min(max(forward, low), high), 6),
+            left_mps=round(min(max(left, -LEFT_MPS), LEFT_MPS), 6),
+            turn_rps=round(min(max(turn, -TURN_RPS), TURN_RPS), 6),
+        )
+
+
+class DrivenCommands(Commands):
+    """One command for the first world, and its mirror image for a second."""
+
+    def __init__(self, env: ParkourEnv) -> None:
+        super().__init__(env.commands.cfg, env.rng, env.known_empty)
+        self._turn = torch.zeros(env.n)
+        self._sides = torch.tensor([1.0, -1.0])[: env.n]
+
+    def drive(self, command: Command, heading_rad: Tensor) -> None:
+        """From now on; `heading_rad` [N]: the present ones."""
+        turns = command.turn_rps * self._sides
+        # When it stops turning, it holds the heading that it has then.
+        let_go = (turns == 0) & (self._turn != 0)
+        torch.where(let_go, heading_rad, self.heading_rad, out=self.heading_rad)
+        self._turn.copy_(turns)
+        self.value[:, 0] = command.forward_mps
+        self.value[:, 1] = command.left_mps * self._sides
+        self.stands.fill_(command == Command())
+
+    def steer(self, heading_rad: Tensor) -> None:
+        super().steer(heading_rad)
+        torch.where(self._turn != 0, self._turn, self.value[:, 2], out=self.value[:, 2])
+
+
+class DrivenTasks(FixedTasks):
+    """An episode goes on whatever happens; `reason` [N] keeps how it would have ended first."""
+
+    def running(self, fresh: Tensor) -> Tensor:
+        return torch.ones_like(self.idle)
+
+    def conclude(self, frame: Frame, verdict: Verdict, late: Tensor) -> Tensor:
+        first = ~self.idle & verdict.ended
+        torch.where(first, verdict.reason, self.reason, out=self.reason)
+        torch.where(self.idle, self.steps, frame.steps, out=self.steps)
+        self.idle |= verdict.ended
+        return torch.zeros_like(self.idle)

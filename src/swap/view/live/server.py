@@ -1,0 +1,68 @@
+"""Serves the page: on this machine only if nobody asks for more, and to nobody else's page.
+
+viser opens every interface by default, takes the next port if one is in use, prints a banner and
+offers a tunnel to a server of its own. None of that happens here.
+"""
+
+import contextlib
+import io
+import socket
+from typing import Any
+
+import viser
+
+from swap.errors import UserError
+
+LOOPBACK = "127.0.0.1"
+
+
+class PageServer(viser.ViserServer):
+    """A viser server that keeps to itself."""
+
+    def __init__(self, host: str = LOOPBACK, port: int = 8080) -> None:
+        check_address(host, port)
+        with contextlib.redirect_stdout(io.StringIO()):
+            super().__init__(host=host, port=port, label="SWAP", verbose=False)
+        if port and self.get_port() != port:
+            self.stop()
+            raise in_use(host, port)
+        self.gui.configure_theme(show_logo=False, show_share_button=False)
+
+    @property
+    def url(self) -> str:
+        return f"http://{self.get_host()}:{self.get_port()}"
+
+    def request_share_url(self, verbose: bool = True) -> str | None:
+        """Never: no data leaves the machine."""
+        return None
+
+    def stop(self) -> None:
+        with contextlib.redirect_stdout(io.StringIO()):
+            super().stop()
+
+    def is_own_page(self, client: viser.ClientHandle) -> bool:
+        """Whether a visitor comes from the page that is served here: any other page in the same
+        browser could connect, too. What is no browser says nothing, and may."""
+        connection: Any = self._websock_server._live_connections.get(client.client_id)
+        headers = {} if connection is None else connection.request.headers
+        origin, host = headers.get("Origin"), headers.get("Host")
+        return origin is None or origin.partition("://")[2] == host
+
+
+def check_address(host: str, port: int) -> None:
+    """Refuse what cannot be listened at before anything is loaded."""
+    if not 0 <= port <= 65535:
+        raise UserError(f"--port {port}; use 0 (any that is free) to 65535")
+    try:
+        family, kind, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        with socket.socket(family, kind) as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            probe.bind(address)
+    except OSError as error:
+        if isinstance(error, socket.gaierror) or error.errno is None:
+            raise UserError(f"--host {host} is no address of this machine") from None
+        raise in_use(host, port, error.strerror or str(error)) from None
+
+
+def in_use(host: str, port: int, why: str = "Address already in use") -> UserError:
+    return UserError(f"cannot listen at {host}:{port} ({why}); name another port, or any: --port 0")
