@@ -93,7 +93,9 @@ class Dds:
         metres = np.nan_to_num(message.metres, nan=0.0, posinf=0.0, neginf=0.0)
         whole = np.rint(np.clip(metres, 0, FAR_M) * 1000).astype(np.uint16)
         age = now_s - message.time_s
-        self._write(DEPTH_TOPIC, DepthMessage(*map(int, whole.shape), age, whole.ravel().tolist()))
+        rows, cols = whole.shape
+        image: Any = DepthMessage(rows, cols, age, whole.ravel().tolist())
+        self._write(DEPTH_TOPIC, image)
 
     def put_operator(self, message: Operator, now_s: float) -> None:
         held = message.heading_rad is not None
