@@ -40,6 +40,7 @@ COMMANDS = {
     "view": "drive a trained robot in the browser, and see what it sees and imagines",
     "play": "film a trained robot on a course, and what it imagines",
     "keep": "a trained robot as one file with a card: to act, and to start new runs from",
+    "export": "a trained robot as a bundle of ONNX graphs and facts that runs without torch",
     "check nn": "mirror every network layer and report the error, which must be exactly zero",
     "check model": "mirror what a robot observes: its networks and its life must mirror too",
     "check sim": "mirror whole scenes in both engines and compare; compare the engines",

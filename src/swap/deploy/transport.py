@@ -1,0 +1,181 @@
+"""Carries messages between a robot and its controller: the interface, and shared memory.
+
+A link holds the newest message of each kind; older ones are overwritten, because a controller wants
+what is true now. The robot's end makes a link and says which motors and which camera it has; the
+controller's end joins it and matches them by name.
+"""
+
+import json
+import mmap
+import os
+import struct
+import time
+import zlib
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Literal, Protocol
+
+from swap.deploy.depth import Lens
+from swap.deploy.joints import Motor
+from swap.deploy.messages import Codec, DepthImage, MotorCommand, Operator, RobotState
+from swap.errors import UserError
+
+Kind = Literal["state", "depth", "command", "operator"]
+KINDS: tuple[Kind, ...] = ("state", "depth", "command", "operator")
+PAUSE_S = 2e-5
+"""Between two looks of one who waits."""
+
+
+class Link(Protocol):
+    """Both ends of a link, each of which uses its half of it."""
+
+    motors: tuple[Motor, ...]
+    lens: Lens
+
+    def put_state(self, message: RobotState, now_s: float) -> None: ...
+    def put_depth(self, message: DepthImage, now_s: float) -> None: ...
+    def put_command(self, message: MotorCommand, now_s: float) -> None: ...
+    def put_operator(self, message: Operator, now_s: float) -> None: ...
+    def get_state(self) -> RobotState | None:
+        """The newest, if there is one that was not got yet; so do the other three."""
+
+    def get_depth(self) -> DepthImage | None: ...
+    def get_command(self) -> MotorCommand | None: ...
+    def get_operator(self) -> Operator | None: ...
+    def close(self) -> None: ...
+
+
+class SharedMemory:
+    """A link through a file that both processes map, e.g. /dev/shm/robot.
+
+    A slot for each kind: a count, the sender's time, a checksum, the message. A reader that meets a
+    slot in the middle of being written finds the checksum wrong, and looks again.
+    """
+
+    MAGIC, HEAD, PAGE = b"swap-link-1", struct.Struct("<QdI"), 4096
+    LOOKS = 100
+
+    def __init__(self, path: Path, motors: Sequence[Motor], lens: Lens, *, create: bool) -> None:
+        """Use `make` or `join`."""
+        self.path, self.motors, self.lens = path, tuple(motors), lens
+        self.now_s = 0.0
+        """When the newest message that was got was sent, on its sender's clock."""
+        codec = self._codec = Codec(len(self.motors), (lens.rows, lens.cols))
+        sizes = {kind: getattr(codec, kind).itemsize for kind in KINDS}
+        self._at, self._size, end = {}, sizes, self.PAGE
+        for kind, size in sizes.items():
+            self._at[kind] = end
+            end += -(-(self.HEAD.size + size) // 64) * 64
+        if create:
+            path.unlink(missing_ok=True)
+            data = self._facts()
+            path.write_bytes(data + bytes(end - len(data)))
+        elif path.stat().st_size != end:
+            raise UserError(f"'{path}' is a link of another size; start the robot's end again")
+        with open(path, "r+b") as file:
+            self._map = mmap.mmap(file.fileno(), end)
+        self._put = dict.fromkeys(KINDS, 0)
+        self._got = dict.fromkeys(KINDS, 0)
+        self._creator = create
+
+    @classmethod
+    def make(cls, path: Path, motors: Sequence[Motor], lens: Lens) -> "SharedMemory":
+        """The robot's end."""
+        return cls(path, motors, lens, create=True)
+
+    @classmethod
+    def join(cls, path: Path, timeout_s: float = 5.0) -> "SharedMemory":
+        """The controller's end; waits until the robot's is there."""
+        until = time.monotonic() + timeout_s
+        while not path.exists() or path.stat().st_size < cls.PAGE:
+            if time.monotonic() > until:
+                raise UserError(f"no robot at '{path}'; start its end of the link first")
+            time.sleep(0.01)
+        with open(path, "rb") as file:
+            page = file.read(cls.PAGE)
+        try:
+            magic, _, facts = page.rstrip(b"\0").partition(b"\n")
+            told = json.loads(facts) if magic == cls.MAGIC else {}
+            motors, lens = [Motor(**motor) for motor in told["motors"]], Lens(**told["lens"])
+        except (ValueError, KeyError, TypeError):
+            raise UserError(f"'{path}' is no link of a robot") from None
+        return cls(path, motors, lens, create=False)
+
+    def _facts(self) -> bytes:
+        told = {"motors": [asdict(motor) for motor in self.motors], "lens": asdict(self.lens)}
+        page = self.MAGIC + b"\n" + json.dumps(told).encode()
+        if len(page) > self.PAGE:
+            raise UserError("the names of the motors do not fit into a link; use shorter ones")
+        return page + bytes(self.PAGE - len(page))
+
+    # --- messages -------------------------------------------------------------------------------
+    def put_state(self, message: RobotState, now_s: float) -> None:
+        self._write("state", self._codec.pack_state(message), now_s)
+
+    def put_depth(self, message: DepthImage, now_s: float) -> None:
+        self._write("depth", self._codec.pack_depth(message), now_s)
+
+    def put_command(self, message: MotorCommand, now_s: float) -> None:
+        self._write("command", self._codec.pack_command(message), now_s)
+
+    def put_operator(self, message: Operator, now_s: float) -> None:
+        self._write("operator", self._codec.pack_operator(message), now_s)
+
+    def get_state(self) -> RobotState | None:
+        data = self._read("state")
+        return None if data is None else self._codec.unpack_state(data)
+
+    def get_depth(self) -> DepthImage | None:
+        data = self._read("depth")
+        return None if data is None else self._codec.unpack_depth(data)
+
+    def get_command(self) -> MotorCommand | None:
+        data = self._read("command")
+        return None if data is None else self._codec.unpack_command(data)
+
+    def get_operator(self) -> Operator | None:
+        data = self._read("operator")
+        return None if data is None else self._codec.unpack_operator(data)
+
+    def wait(self, kind: Kind, timeout_s: float) -> bool:
+        """Whether there is a message of this kind that was not got yet, within the time."""
+        at, until = self._at[kind], time.monotonic() + timeout_s
+        while True:
+            for _ in range(self.LOOKS):
+                if int.from_bytes(self._map[at : at + 8], "little") > self._got[kind]:
+                    return True
+            if time.monotonic() > until:
+                return False
+            time.sleep(PAUSE_S)
+
+    def close(self) -> None:
+        self._map.close()
+        if self._creator:
+            self.path.unlink(missing_ok=True)
+
+    # --- slots ----------------------------------------------------------------------------------
+    def _write(self, kind: Kind, data: bytes, now_s: float) -> None:
+        self._put[kind] += 1
+        body = self.HEAD.pack(self._put[kind], now_s, 0) + data
+        head = self.HEAD.pack(self._put[kind], now_s, zlib.crc32(body))
+        at = self._at[kind]
+        # The message first, the count that tells of it last.
+        self._map[at + self.HEAD.size : at + self.HEAD.size + len(data)] = data
+        self._map[at + 8 : at + self.HEAD.size] = head[8:]
+        self._map[at : at + 8] = head[:8]
+
+    def _read(self, kind: Kind) -> bytes | None:
+        at, end = self._at[kind], self._at[kind] + self.HEAD.size + self._size[kind]
+        for _ in range(self.LOOKS):
+            whole = self._map[at:end]
+            count, sent_s, check = self.HEAD.unpack_from(whole)
+            if count <= self._got[kind]:
+                return None
+            data = whole[self.HEAD.size :]
+            if zlib.crc32(self.HEAD.pack(count, sent_s, 0) + data) == check:
+                self._got[kind] = count
+                self.now_s = sent_s
+                return data
+            os.sched_yield()
+        return None
