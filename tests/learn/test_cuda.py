@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 import torch
 
+import tiny_swap
 import toy_model
 from swap.learn import ModelCfg, ReplayBuffer, SymmetryCfg, Trainer
 from swap.learn.latent_tracker import IMAGES, LatentTracker
@@ -66,6 +67,26 @@ def test_a_recording_survives_a_resume():
     a, b = first.iterate(), second.iterate()
     for name in ("ppo/value_loss", "rollout/reward", "ppo/lr"):
         assert a[name] == pytest.approx(b[name], rel=1e-2), name
+
+
+def test_what_learns_side_by_side_learns_the_same():
+    """Policy, world model and discriminator: two streams against one, to the last bit."""
+    model = replace(tiny_swap.CFG.model, overlap=True)
+    trainer = replace(tiny_swap.CFG, worlds=64, model=model).build("cuda")
+    for _ in range(6):  # all steps are recorded by then
+        trainer.iterate()
+    assert trainer.side.enabled
+    state, numbers = trainer.state_dict(), trainer.numbers()
+    learned = []
+    for enabled in (True, False):
+        trainer.load_state_dict(state, numbers)
+        trainer.side.enabled = enabled
+        trainer._learn()
+        torch.cuda.synchronize()
+        learned.append({name: x.clone() for name, x in trainer.learned().items()})
+    assert any(not torch.equal(x, state[name]) for name, x in learned[0].items())
+    for name, x in learned[0].items():
+        assert torch.equal(x, learned[1][name]), name
 
 
 class Reflected(Trainer):

@@ -1,7 +1,7 @@
 """Measures how long each part of a training iteration takes, steps a second, and memory.
 
-First whole iterations are timed as they run. Then some more with every part between two marks: that
-is a little slower, and its shares are what counts.
+First whole iterations are timed as they run. Then some more with every part between two marks, and
+with all parts one after the other: that is slower, and its shares are what counts.
 """
 
 import time
@@ -89,6 +89,7 @@ def bench(
         "steps/s": round(len(trainer.rollout) / per_iteration),
         "ms an iteration": 1000 * per_iteration,
     }
+    trainer.side.enabled = False
     parts = _watched(trainer)
     whole = 1000 * _time(trainer, TIMED)
     spent = {name: ms / TIMED for name, ms in parts.read().items()}

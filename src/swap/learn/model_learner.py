@@ -44,6 +44,8 @@ class ModelCfg:
     """Gradient steps over which the rate grows from zero."""
     agc: float = 0.3
     """A gradient longer than this share of its weights is shortened to it."""
+    overlap: bool = False
+    """On a GPU, learn beside PPO and AMP, on a stream of its own; what is learned is the same."""
 
     def __post_init__(self) -> None:
         counts = ("batch", "ticks", "updates", "warm_up")

@@ -8,6 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from swap.device.side_stream import SideStream
 from swap.device.threads import one_thread
 from swap.distributed import SINGLE_PROCESS, ProcessGroup
 from swap.errors import UserError
@@ -112,6 +113,9 @@ class Trainer:
         self.learner = None if cfg.model is None else self._make_learner(cfg.model)
         self.amp = None if cfg.amp is None else self._make_amp(cfg.amp, reference)
         self.collector = self._make_collector()
+        # Several processes meet after every step, and must meet in one order.
+        overlap = cfg.model is not None and cfg.model.overlap and processes.alone
+        self.side = SideStream(device, enabled=overlap)
         self.statistics = PooledNorms(processes, policy.actor.mlp.norm, policy.critic.mlp.norm)
         if not processes.alone:
             processes.broadcast_tensors(self._copies())
@@ -127,20 +131,33 @@ class Trainer:
             self.collector.collect(self.cfg.ppo.gamma, self.cfg.ppo.lam)
         self.statistics.pool()
         watch.lap("time/collect_s")
-        self.ppo.update(self.generator)
-        watch.lap("time/update_s")
-        if self.learner is not None:
-            self.learner.update(self.generator)
-            watch.lap("time/model_s")
-        if self.amp is not None:
-            self.amp.update(self.generator)
-            watch.lap("time/amp_s")
+        self._learn()
         self.iteration += 1
         if not self.processes.alone:
             self._compare()
         figures = self.metrics.read()
         env = self.env.metrics(self.processes)
         return {"steps": self.steps, **env, **figures, "ppo/max_std": ceiling, **watch.read()}
+
+    def _learn(self) -> None:
+        """Update policy, world model and discriminator. None reads what another one writes, and the
+        many small kernels of the world model leave room on a GPU: it may learn beside the others.
+        """
+        watch, side = self.stopwatch, self.side
+        side.fork()
+        self.ppo.update(self.generator)
+        watch.lap("time/update_s")
+        if self.learner is not None:
+            with side.work():
+                self.learner.update(self.generator)
+            if not side.enabled:
+                watch.lap("time/model_s")
+        if self.amp is not None:
+            self.amp.update(self.generator)
+            watch.lap("time/amp_s")
+        side.join()
+        if self.learner is not None and side.enabled:
+            watch.lap("time/model_s")  # what is left of it
 
     def plan(self, steps: float) -> None:
         """The run will have so many control steps in all. Once the noise is being brought down the
