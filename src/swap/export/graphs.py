@@ -38,7 +38,7 @@ class DenseEncoder(nn.Module):
         self.image, self.prop = encoder.image.dense(), encoder.prop.dense()
 
     def forward(self, depth: Tensor, prop: Tensor) -> Tensor:
-        seen = self.image(torch.stack((depth, torch.ones_like(depth)), -3))
+        seen = self.image(depth.unsqueeze(-3))
         felt = self.prop(prop.clamp(-PROP_CLIP, PROP_CLIP))
         sides = cat(views_of(seen, self.equivariant), views_of(felt, self.equivariant))
         return torch.cat(sides, -1)
@@ -112,7 +112,7 @@ def check_reads(policy: ActorCritic, model: WorldModel | None) -> WorldModel:
 def shapes_of(model: WorldModel, policy: ActorCritic) -> dict[str, tuple[int, ...]]:
     """Of every input, by name, one robot at a time."""
     h, z = (1, model.cfg.deter), (1, model.categoricals.dim)
-    total = policy.actor.mlp.width
+    total = policy.actor.mlp.rep_in.dim
     return {
         "depth": (1, *model.image),
         "proprioception": (1, model.prop.dim),
