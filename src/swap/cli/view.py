@@ -5,7 +5,7 @@ from pathlib import Path
 
 import tyro
 
-from swap.errors import UserError
+from swap.cli.show import check_recording, needs_viser
 from swap.validate import check_numbers
 
 
@@ -23,6 +23,8 @@ class Args:
     """Begin on the course of a file, or on a known one by its name, in place of an obstacle."""
     seed: int = 1
     """Of course, start and noise."""
+    record: Path | None = None
+    """Also write what is shown, up to 5 minutes, as a page that plays without Python, .html."""
     host: str = "127.0.0.1"
     """Where to listen: this machine only. 0.0.0.0 opens it to everyone who can reach it."""
     port: int = 8080
@@ -33,12 +35,7 @@ class Args:
 
 
 def run(args: Args) -> int:
-    try:
-        import viser  # noqa: F401
-    except ModuleNotFoundError:
-        raise UserError(
-            "swap view needs viser; install it: pip install -c constraints.txt '.[view]'"
-        ) from None
+    needs_viser()
     import torch
 
     from swap.courses import FAMILIES
@@ -47,6 +44,7 @@ def run(args: Args) -> int:
     from swap.view.live.settings import CourseChoice, Settings
     from swap.view.live.viewer import Viewer
 
+    check_recording(args.record)
     check_address(args.host, args.port)
     family = FAMILIES.from_user(args.family)
     size = round(family.size.at(0.25), 2) if args.size is None else args.size
@@ -55,11 +53,17 @@ def run(args: Args) -> int:
     torch.set_num_threads(1)  # networks of this size are slower on two
     server = PageServer(args.host, args.port)
     try:
-        viewer = Viewer(server, Settings(model=str(args.run), course=course))
+        settings = Settings(model=str(args.run), course=course)
+        viewer = Viewer(server, settings, record=args.record is not None)
         print(f"the robot is at {server.url}; Ctrl-C ends it", flush=True)
         if args.host != LOOPBACK:
             print(f"open to everyone who can reach {args.host}: they can watch, and drive")
-        viewer.run()
+        try:
+            viewer.run()
+        finally:  # Ctrl-C is how it ends
+            if args.record is not None and viewer.recording is not None:
+                viewer.recording.save(args.record)
+                print(f"recorded {viewer.recording.length_s:.0f} s: {args.record}")
     finally:
         server.stop()
     return 0
