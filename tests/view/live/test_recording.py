@@ -1,8 +1,8 @@
 """Recordings play in a browser, offline, and are as long as what they show."""
 
 import pytest
-from browser import POLL_MS, needs_browser, open_browser
 
+from browser import POLL_MS, needs_browser, open_browser
 from swap.cli.main import dispatch
 from swap.errors import UserError
 from swap.view.live.recording import LONGEST_S

@@ -51,6 +51,8 @@ class Viewer:
         self._waiting: dict[int, viser.GuiButtonHandle] = {}
         self._running, self._over_s, self._message = True, 0.0, ""
         self.clock = RealTimeClock()
+        self.told: Callable[[RealTimeClock], object] = lambda clock: None
+        """Is called several times a second."""
         self._status = server.gui.add_html("")
         self._panels = DepthPanels(server)
         self._stage = Stage(server)
@@ -149,6 +151,7 @@ class Viewer:
         if self._message:
             rows["note"] = self._message
         self._status.content = table(rows)
+        self.told(self.clock)
 
     # --- what is asked for ----------------------------------------------------------------------
     def _change(self, change: Change) -> None:
