@@ -7,7 +7,7 @@ JOBS ?= 2
 TEACHER := models/teacher.safetensors
 SEES := models/swap.safetensors
 RUN := $(or $(RUN),out/train/$(shell date +%Y%m%d-%H%M%S))
-SOAK ?= --kills 200 --flips 1000 --options 500 --minutes 30
+SOAK ?= --kills 200 --flips 1000 --options 500 --minutes 30 --clicks 30
 
 .PHONY: help setup test lint pytest soak fuzz-gate demo train test-oracles test-rliable bench-oracles lock clean
 

@@ -1,4 +1,5 @@
-"""`make soak`: kills, byte flips, random options, and a training whose memory is watched.
+"""`make soak`: kills, byte flips, random options, random clicks on the page of `swap view`, and a
+training whose memory is watched.
 
 Prints what was tried and what went wrong; exit code 1 if anything did.
 """
@@ -16,6 +17,7 @@ import torch
 from rich.console import Console
 from rich.table import Table
 
+from soak.clicks import clicks
 from soak.flips import flips
 from soak.growth import growth
 from soak.kills import kills
@@ -26,13 +28,20 @@ COLUMNS = ("tried", "lost", "silent", "tracebacks", "late")
 
 
 def soak(
-    home: Path, chance: Random, kill: int, flip: int, option: int, minutes: float
+    home: Path,
+    chance: Random,
+    kill: int,
+    flip: int,
+    option: int,
+    minutes: float,
+    click_minutes: float,
 ) -> list[Tally]:
     torch.set_num_threads(1)  # forks must find no threads to miss
     tallies = kills(kill, home / "kills", chance) if kill else []
     tallies += options(option, home / "options", chance) if option else []
     tallies += flips(flip, home / "flips", chance) if flip else []
-    return tallies + growth(minutes, home / "growth")
+    tallies += growth(minutes, home / "growth")
+    return tallies + clicks(click_minutes, home / "clicks", chance)
 
 
 def main() -> int:
@@ -40,12 +49,14 @@ def main() -> int:
     for name, usual in (("kills", 200), ("flips", 1000), ("options", 500), ("seed", 0)):
         words.add_argument(f"--{name}", type=int, default=usual)
     words.add_argument("--minutes", type=float, default=30.0)
+    words.add_argument("--clicks", type=float, default=0.0, help="minutes; needs a browser")
     words.add_argument("--json", type=Path, help="also write the table to this file")
     args = words.parse_args()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     with tempfile.TemporaryDirectory(prefix="soak-") as home:
         chance = Random(args.seed)
-        tallies = soak(Path(home), chance, args.kills, args.flips, args.options, args.minutes)
+        counts = args.kills, args.flips, args.options
+        tallies = soak(Path(home), chance, *counts, args.minutes, args.clicks)
     table = Table("what", *COLUMNS, title=f"soak, seed {args.seed}", title_justify="left")
     for tally in tallies:
         table.add_row(tally.what, *(f"{getattr(tally, column):,}" for column in COLUMNS))

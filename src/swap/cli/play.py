@@ -5,7 +5,7 @@ from pathlib import Path
 
 import tyro
 
-from swap.cli.show import writable
+from swap.cli.show import check_recording, writable
 from swap.cli.user_code_options import UserCode, UserCodeOptions
 from swap.device.choice import chosen
 from swap.errors import UserError
@@ -39,6 +39,9 @@ class Args:
     """Also a strip of four pictures for each course, .png."""
     imagine: bool = False
     """Show what the world model makes of the camera's image, and what it foresaw 2 s ago."""
+    record: Path | None = None
+    """Also a page that plays in a browser, without Python, and can be looked at from all sides,
+    .html."""
     seed: int = 1
     """Of course, start and noise."""
     device: str = "cpu"
@@ -58,6 +61,7 @@ class Args:
 def run(args: Args) -> int:
     for path in (args.out, args.still):
         writable(path)
+    check_recording(args.record)
     device = chosen(args.device)
     import numpy as np
 
@@ -95,6 +99,7 @@ def run(args: Args) -> int:
         seed=args.seed,
         still=args.still,
         imagine=args.imagine,
+        record=args.record,
         look=PictureCfg(width=args.width, height=2 * round(args.width * 9 / 32)),
         fps=args.fps,
     )

@@ -1,5 +1,6 @@
 """Prints a report and, with `--json FILE`, writes the same figures to a file."""
 
+import importlib.util
 import json
 import platform
 from collections.abc import Mapping, Sequence
@@ -39,6 +40,24 @@ def writable(path: Path | None) -> None:
         raise UserError(
             f"cannot write '{path}' ({why}); name a file in a folder that can be written"
         ) from None
+
+
+def check_recording(path: Path | None) -> None:
+    """A recording is a page, and needs what makes them."""
+    if path is None:
+        return
+    if path.suffix != ".html":
+        raise UserError(f"--record {path} is a page; let it end in .html")
+    writable(path)
+    needs_viser()
+
+
+def needs_viser() -> None:
+    """One line for whoever has not installed it."""
+    if importlib.util.find_spec("viser") is None:
+        raise UserError(
+            "viser is not installed; install it: pip install -c constraints.txt '.[view]'"
+        )
 
 
 def show(report: Report, json_file: Path | None = None) -> None:

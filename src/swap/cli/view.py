@@ -2,11 +2,15 @@
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import tyro
 
-from swap.errors import UserError
+from swap.cli.show import Report, check_recording, needs_viser, show, writable
 from swap.validate import check_numbers
+
+if TYPE_CHECKING:
+    from swap.view.live.settings import Settings
 
 
 @dataclass(frozen=True)
@@ -23,22 +27,23 @@ class Args:
     """Begin on the course of a file, or on a known one by its name, in place of an obstacle."""
     seed: int = 1
     """Of course, start and noise."""
+    record: Path | None = None
+    """Also write what is shown, up to 5 minutes, as a page that plays without Python, .html."""
     host: str = "127.0.0.1"
     """Where to listen: this machine only. 0.0.0.0 opens it to everyone who can reach it."""
     port: int = 8080
     """Of the page; 0 takes any that is free."""
+    bench: float | None = None
+    """Measure instead, so many seconds a row: does the page keep real time here?"""
+    json: Path | None = None
+    """Also write what --bench measures to this file."""
 
     def __post_init__(self) -> None:
-        check_numbers(self, "--")
+        check_numbers(self, "--", positive=("bench",))
 
 
 def run(args: Args) -> int:
-    try:
-        import viser  # noqa: F401
-    except ModuleNotFoundError:
-        raise UserError(
-            "swap view needs viser; install it: pip install -c constraints.txt '.[view]'"
-        ) from None
+    needs_viser()
     import torch
 
     from swap.courses import FAMILIES
@@ -47,19 +52,42 @@ def run(args: Args) -> int:
     from swap.view.live.settings import CourseChoice, Settings
     from swap.view.live.viewer import Viewer
 
+    check_recording(args.record)
+    writable(args.json)
     check_address(args.host, args.port)
     family = FAMILIES.from_user(args.family)
     size = round(family.size.at(0.25), 2) if args.size is None else args.size
     plan = None if args.course is None else load_course(args.course)
     course = CourseChoice(family.name, size, seed=args.seed, plan=plan)
     torch.set_num_threads(1)  # networks of this size are slower on two
+    settings = Settings(model=str(args.run), course=course)
+    if args.bench is not None:
+        return run_bench(settings, args.bench, args.json)
     server = PageServer(args.host, args.port)
     try:
-        viewer = Viewer(server, Settings(model=str(args.run), course=course))
+        viewer = Viewer(server, settings, record=args.record is not None)
         print(f"the robot is at {server.url}; Ctrl-C ends it", flush=True)
         if args.host != LOOPBACK:
             print(f"open to everyone who can reach {args.host}: they can watch, and drive")
-        viewer.run()
+        try:
+            viewer.run()
+        finally:  # Ctrl-C is how it ends
+            if args.record is not None and viewer.recording is not None:
+                viewer.recording.save(args.record)
+                print(f"recorded {viewer.recording.length_s:.0f} s: {args.record}")
     finally:
         server.stop()
     return 0
+
+
+def run_bench(settings: "Settings", seconds: float, json: Path | None) -> int:
+    """A table; exit code 1 if the plain page does not keep real time."""
+    from swap.view.live.bench import measure
+
+    rows = list(measure(settings, seconds))
+    notes = [
+        "of real time: what the page keeps. without waiting: how fast physics, networks and page",
+        "could be. received/s: messages that a visitor in a process of its own has read.",
+    ]
+    show(Report(f"swap view, {seconds:g} s a row", rows, notes), json)
+    return 0 if rows[0]["of real time"] > 0.98 else 1

@@ -1,8 +1,10 @@
 """Films one attempt of a trained policy at each course, and tells how it ended."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -22,6 +24,9 @@ from swap.view.render import PictureCfg
 from swap.view.video import save_picture, stacked, strip
 from swap.world_model import DepthCodec
 
+if TYPE_CHECKING:
+    from swap.view.live.recording import RecordedAttempts
+
 FPS = (50.0, 25.0, 12.5, 10.0)
 """A whole number of control steps a frame: films run in real time."""
 LINGER_S = 0.5
@@ -39,13 +44,14 @@ def play(
     seed: int = 0,
     still: Path | None = None,
     imagine: bool = False,
+    record: Path | None = None,
     look: PictureCfg | None = None,
     fps: float = 25.0,
     time_s: float = 12.0,
 ) -> list[tuple[EndReason, float]]:
     """The end of each attempt and its time, filmed one after the other. `still`: also a strip of
     four pictures across each; `imagine`: below the robot what it sees, believes to see, and
-    foresaw."""
+    foresaw; `record`: also a page that plays in a browser."""
     if imagine and not robot.has_world_model:
         raise UserError(
             f"a robot of preset {robot.name} has no world model to look into; leave --imagine out"
@@ -59,7 +65,7 @@ def play(
         random=replace(cfg.random, push_every_s=0.0),
     )
     ends, strips = [], []
-    with Film(cfg.load_robot(), path, fps=fps, look=look) as film:
+    with Film(cfg.load_robot(), path, fps=fps, look=look) as film, recorder(record) as recorded:
         for course in courses:
             env = Trials(
                 cfg,
@@ -72,7 +78,9 @@ def play(
                 device=device,
                 seed=seed,
             )
-            frames = film_attempt(robot, env, film, titled(course), imagine)
+            if recorded is not None:
+                recorded.begin(env, course)
+            frames = film_attempt(robot, env, film, titled(course), imagine, recorded)
             strips.append(strip(frames, STILLS))
             told = env.outcome()
             ends.append((EndReason(int(told.reason[0])), float(told.time_s[0])))
@@ -83,20 +91,28 @@ def play(
 
 @torch.no_grad()
 def film_attempt(
-    robot: TrainedRobot, env: Trials, film: Film, caption: str, imagine: bool
+    robot: TrainedRobot,
+    env: Trials,
+    film: Film,
+    caption: str,
+    imagine: bool,
+    recorded: "RecordedAttempts | None" = None,
 ) -> list[np.ndarray]:
     """The frames of one attempt, which are also added to the film."""
     film.camera = ChaseCamera(
         ChaseCameraCfg.of(film.robot)
     )  # that of the attempt before looks elsewhere
     agent, obs = robot.agent_for(env), env.reset()
-    imagination = Imagination(agent) if imagine else None
+    followed = Imagination(agent) if imagine or (recorded and robot.has_world_model) else None
+    imagination = followed if imagine else None
     every = round(1 / (film.video.fps * CONTROL_DT))
     frames, after = [], 0.0
     for step in range(env.cfg.episode_steps + 1):
         action = agent.act(obs)
-        if imagination is not None:
-            imagination.follow(action)
+        if followed is not None:
+            followed.follow(action)
+        if recorded is not None:
+            recorded.add(env, followed, obs)
         if step % every == 0:
             picture = film.frame(
                 env.engine.state,
@@ -113,6 +129,22 @@ def film_attempt(
                 break
         obs = env.step(action).obs
     return frames
+
+
+@contextmanager
+def recorder(path: Path | None) -> Iterator["RecordedAttempts | None"]:
+    """Saves what was recorded, if all went well; None where nothing is asked for."""
+    if path is None:
+        yield None
+        return
+    from swap.view.live.recording import RecordedAttempts
+
+    recorded = RecordedAttempts("SWAP")
+    try:
+        yield recorded
+        recorded.save(path)
+    finally:
+        recorded.close()
 
 
 def titled(course: Course) -> str:

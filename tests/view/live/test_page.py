@@ -89,6 +89,17 @@ def test_driving_changes_the_command(page, viewer):
     page.wait_for("command", "0.00 ahead, 0.00 left, 0.00 turn")
 
 
+def test_a_gamepad_drives_where_the_browser_has_one(page, viewer):
+    for said, told in (([0.5, -1.0, 0.0, 0.0], "2.00 ahead, -0.30 left"), ([0] * 4, "0.00 ahead")):
+        for frame in page.page.frames:
+            frame.evaluate(
+                "axes => { navigator.getGamepads = () => [{connected: true, axes}] }", said
+            )
+        page.wait_for("command", told)
+    for frame in page.page.frames:
+        frame.evaluate("navigator.getGamepads = () => []")
+
+
 def test_the_mirror_switch_shows_zero(page, viewer):
     page.tab("Mirror")
     page.check("a second robot")

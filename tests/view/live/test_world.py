@@ -11,8 +11,11 @@ from swap.courses import difficulty_of, make
 from swap.env import EndReason
 from swap.env.frame import heading_of
 from swap.errors import UserError
+from swap.runs.trained_robot import untrained
+from swap.view.live.controls import base_of, plain_arm_of
 from swap.view.live.driving import Command
 from swap.view.live.faults import Darkness, Faults
+from swap.view.live.gamepad import command_of
 from swap.view.live.settings import CourseChoice, Settings
 from swap.view.live.world import LiveWorld
 
@@ -125,6 +128,28 @@ def test_darkness_blanks_the_share_it_is_told_and_mirrors():
 def test_no_fault_is_negative(field):
     with pytest.raises(UserError, match=field):
         Faults(**{field: -1.0})
+
+
+def test_sticks_are_commands_and_nonsense_is_none():
+    assert command_of("1 0 0") == Command(2.0)
+    assert command_of("-1 -1 0.5") == Command(-0.5, -0.6, 0.5)
+    assert command_of("9 9 9") == Command(2.0, 0.6, 1.0)
+    assert [command_of(x) for x in ("", "1 2", "a b c", "nan 0 0")] == [None] * 4
+
+
+def test_the_plain_arm_of_a_model_is_found_by_its_name():
+    known = ["other-no-eq", "swap", "swap-no-eq-matched", "teacher"]
+    assert plain_arm_of("swap", known) == "swap-no-eq-matched"
+    assert plain_arm_of("swap-no-eq-matched", known) == "swap-no-eq-matched"
+    assert base_of("swap-no-eq-matched") == "swap"
+    assert plain_arm_of("teacher", known) is None
+
+
+def test_a_plain_robot_does_not_live_the_mirror_image():
+    plain = untrained("swap-no-eq")
+    world = LiveWorld(plain, course("flat", 0.0), mirrored=True, command=Command(1.0))
+    drive(world, 1.0)
+    assert world.apart_m > 1e-3
 
 
 def test_choices_are_checked_and_make_the_course_of_swap_play():

@@ -4,7 +4,7 @@ Every widget asks the viewer for other settings and is set to what they have bec
 same thing, a slider and a key, say, always show the same.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, replace
 from functools import partial
 from typing import Any
@@ -16,6 +16,7 @@ from swap.runs.saved_model import known_models
 from swap.view.live.builder import Builder
 from swap.view.live.driving import FORWARD_MPS, LEFT_MPS, TURN_RPS, Command
 from swap.view.live.faults import LATENCY_S, Faults
+from swap.view.live.gamepad import add_gamepad, command_of
 from swap.view.live.settings import RATES, CourseChoice, Settings
 
 Change = Callable[[Settings], Settings]
@@ -34,6 +35,8 @@ KEYS_TOLD = (
     "**space** stop, **P** pause, **N** one step, **R** reset. The camera has **W A S D** and the "
     "mouse."
 )
+PLAIN = "-no-eq"
+"""In the names of plain arms, behind the robot's: see swap arms."""
 SEVERAL = "(see Build)"
 """In place of an obstacle: the course is built of pieces."""
 PUSHES = {"left": (0.0, 0.8), "right": (0.0, -0.8), "ahead": (0.8, 0.0), "back": (-0.8, 0.0)}
@@ -112,6 +115,8 @@ class Controls:
         pushes = tuple(PUSHES)
         self._once(gui.add_button_group("push", pushes))
         gui.add_markdown(KEYS_TOLD)
+        sticks = add_gamepad(gui)
+        sticks.on_update(lambda _: self._ask(partial(with_sticks, sticks.value)))
 
     def _course(self, now: Settings) -> None:
         gui = self._gui
@@ -148,6 +153,19 @@ class Controls:
             "The second robot is on the mirrored course, its commands, its noise and its faults "
             "are mirrored. Above, the largest distance to the mirror image so far, of base and "
             "joints: an equivariant robot lives the mirror image of the other's life."
+        )
+        plain = plain_arm_of(now.model, known_models())
+        if plain is None:
+            self._gui.add_markdown(
+                f"A model of its plain arm, without the mirror in its networks, would be swapped "
+                f"in here: `{base_of(now.model)}{PLAIN}` in `models/`."
+            )
+            return
+        box = self._gui.add_checkbox("the plain arm", now.model == plain)
+        self._bind(
+            box,
+            lambda s, x: replace(s, model=plain if x else base_of(s.model)),
+            lambda s: s.model == plain,
         )
 
     def _faults(self, now: Settings) -> None:
@@ -219,6 +237,11 @@ def with_more(by: tuple[float, float, float], s: Settings) -> Settings:
     return replace(s, command=s.command.more(*by))
 
 
+def with_sticks(said: str, s: Settings) -> Settings:
+    command = command_of(said)
+    return s if command is None else replace(s, command=command)
+
+
 def with_family(s: Settings, family: str) -> Settings:
     """The size is another one, too: a quarter up the range."""
     if family == SEVERAL:
@@ -239,6 +262,17 @@ def of(part: str, name: str) -> tuple[Callable[[Settings, Any], Settings], Read]
         return replace(s, **{part: replace(getattr(s, part), **{name: x})})
 
     return change, lambda s: getattr(getattr(s, part), name)
+
+
+def base_of(model: str) -> str:
+    """The robot that an arm is one of: `swap` of `swap-no-eq`."""
+    return model.partition(PLAIN)[0]
+
+
+def plain_arm_of(model: str, known: Sequence[str]) -> str | None:
+    """A model of its plain arm, if there is one."""
+    start = f"{base_of(model)}{PLAIN}"
+    return next((name for name in known if name.startswith(start)), None)
 
 
 def models(now: Settings) -> tuple[str, ...]:

@@ -1,16 +1,26 @@
 """Shows depth images beside the scene: what there is to see, is seen, is believed, was foreseen."""
 
+import math
+from collections.abc import Mapping
+from typing import NamedTuple
+
 import numpy as np
 import torch
 import viser
 from torch import Tensor
 
+from swap.evaluate.imagination import Imagination
 from swap.sim import CONTROL_DT
 from swap.view.depth_picture import to_picture
-from swap.view.live.world import LiveWorld
 from swap.view.play import error_m
 
+BOARD_POS, BOARD_M, BOARD_TURN_DEG = (1.2, 1.5, 1.7), 0.9, -35.0
 NAMES = ("true depth", "camera", "reconstructed", "predicted")
+
+
+class DepthPicture(NamedTuple):
+    label: str
+    depth: Tensor  # [rows, cols] in [0, 1]
 
 
 class DepthPanels:
@@ -26,24 +36,68 @@ class DepthPanels:
         panel.dock_left()
         panel.set_width(240)
 
-    def show(self, world: LiveWorld) -> None:
-        """The images of the last tick."""
-        true, mind = world.true_depth[0], world.imagination
-        pictures = {"true depth": true, "camera": world.seen[0]}
-        labels = dict.fromkeys(NAMES, "") | {"true depth": "true depth, bright is near"}
-        if mind is not None and mind.images is not None:
-            age_s = mind.images.ticks * mind.k * CONTROL_DT
-            pictures["reconstructed"] = mind.images.believed[0]
-            pictures["predicted"] = mind.images.foreseen[0]
-            labels["predicted"] = f"predicted {age_s:.1f} s ago"
-            for name in NAMES[1:]:
-                off = error_m(mind.code, pictures[name], true)
-                labels[name] = f"{labels[name] or name}, off {off:.2f} m"
+    def show(self, shown: Mapping[str, DepthPicture]) -> None:
         for name, image in self._images.items():
-            image.visible = name in pictures
-            if name in pictures:
-                image.label = labels[name] or name
-                image.image = enlarged(pictures[name])
+            image.visible = name in shown
+            if name in shown:
+                image.label = shown[name].label
+                image.image = enlarged(shown[name].depth)
+
+
+class DepthBoard:
+    """The same as pictures in the scene, for recordings, which have no panels."""
+
+    def __init__(self, server: viser.ViserServer) -> None:
+        blank, tilt = enlarged(torch.ones(64, 64)), math.radians(BOARD_TURN_DEG)
+        # Upright, and turned to where the camera is at first.
+        upright = viser.transforms.SO3.from_x_radians(-math.pi / 2)
+        turn = viser.transforms.SO3.from_z_radians(tilt)
+        across = turn.apply(np.array([1.0, 0.0, 0.0]))
+        self._images, self._labels = {}, {}
+        for k, name in enumerate(NAMES):
+            place = np.array(BOARD_POS) + (k - 1.5) * 1.1 * BOARD_M * across
+            self._images[name] = server.scene.add_image(
+                f"/board/{name}",
+                blank,
+                BOARD_M,
+                BOARD_M,
+                format="jpeg",
+                position=place,
+                wxyz=(turn @ upright).wxyz,
+                cast_shadow=False,
+                receive_shadow=False,
+            )
+            self._labels[name] = server.scene.add_label(
+                f"/board/{name} label",
+                name,
+                position=place + np.array([0.0, 0.0, 0.62 * BOARD_M]),
+                font_screen_scale=0.6,
+                anchor="bottom-center",
+            )
+
+    def show(self, shown: Mapping[str, DepthPicture]) -> None:
+        for name in NAMES:
+            self._images[name].visible = self._labels[name].visible = name in shown
+            if name in shown:
+                self._images[name].image = to_picture(shown[name].depth)
+
+
+def depth_pictures(true: Tensor, seen: Tensor, mind: Imagination | None) -> dict[str, DepthPicture]:
+    """Of depth images [rows, cols], by the names of panels."""
+    shown = {
+        "true depth": DepthPicture("true depth, bright is near", true),
+        "camera": DepthPicture("camera", seen),
+    }
+    if mind is None or mind.images is None:
+        return shown
+    age_s = mind.images.ticks * mind.k * CONTROL_DT
+    shown["reconstructed"] = DepthPicture("reconstructed", mind.images.believed[0])
+    shown["predicted"] = DepthPicture(f"predicted {age_s:.1f} s ago", mind.images.foreseen[0])
+    for name in NAMES[1:]:
+        label, depth = shown[name]
+        off = error_m(mind.code, depth, true)
+        shown[name] = DepthPicture(f"{label}, off {off:.2f} m", depth)
+    return shown
 
 
 def enlarged(depth: Tensor) -> np.ndarray:

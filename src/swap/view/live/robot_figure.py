@@ -1,7 +1,6 @@
 """Draws a robot in a viser scene: the very shapes that physics collides, body by body.
 
-MuJoCo says where its bodies are; a housing from each abad joint to its hip is added, without which
-legs would hang in the air.
+A housing from each abad joint to its hip is added, without which legs would hang in the air.
 """
 
 import mujoco
@@ -25,27 +24,33 @@ class RobotFigure:
         self, server: viser.ViserServer, root: str, robot: Robot, *, ghost: bool = False
     ) -> None:
         """`ghost`: translucent and in one colour."""
-        self._model = build_spec(robot, slots=0).compile()
-        self._data = mujoco.MjData(self._model)
+        self._model = model = build_spec(robot, slots=0).compile()
         self._robot, self._ghost, self._scene = robot, ghost, server.scene
         self.root = server.scene.add_frame(root, show_axes=False)
-        bodies = [self._model.body(k).name for k in range(1, self._model.nbody)]
-        self.nodes = [server.scene.add_frame(f"{root}/{name}", show_axes=False) for name in bodies]
-        for g in range(self._model.ngeom):
-            self._add_geom(f"{root}/{bodies[self._model.geom_bodyid[g] - 1]}", g)
+        # A node below its parent's: of a leg that moves only turns have to be sent.
+        paths = [root]
+        self._bodies = []
+        for k in range(1, model.nbody):
+            paths.append(f"{paths[model.body_parentid[k]]}/{model.body(k).name}")
+            self._bodies.append(
+                server.scene.add_frame(paths[k], show_axes=False, position=model.body_pos[k])
+            )
+        for g in range(model.ngeom):
+            self._add_geom(paths[model.geom_bodyid[g]], g)
         for leg in robot.legs:
             hip = np.array([0.0, leg.offset, 0.0])
-            path = f"{root}/{leg.name}_abad/housing"
-            self._add_capsule(path, np.zeros(3), hip, leg.thigh_radius, self._colour(leg.name))
+            path = paths[model.body(f"{leg.name}_abad").id]
+            colour = self._colour(leg.name)
+            self._add_capsule(f"{path}/housing", np.zeros(3), hip, leg.thigh_radius, colour)
 
     def place(self, base_pos: np.ndarray, base_quat: np.ndarray, joint_pos: np.ndarray) -> None:
         """In the frame of `root`."""
-        self._data.qpos[:] = np.concatenate([base_pos, base_quat, joint_pos])
-        mujoco.mj_kinematics(self._model, self._data)
-        for node, pos, quat in zip(
-            self.nodes, self._data.xpos[1:], self._data.xquat[1:], strict=True
-        ):
-            node.position, node.wxyz = pos, quat
+        trunk, *links = self._bodies
+        trunk.position, trunk.wxyz = base_pos, base_quat
+        half = np.asarray(joint_pos, float)[:, None] / 2
+        turns = np.hstack([np.cos(half), np.sin(half) * self._model.jnt_axis[1:]])
+        for link, turn in zip(links, turns, strict=True):
+            link.wxyz = turn
 
     def _add_geom(self, body: str, g: int) -> None:
         model = self._model

@@ -7,12 +7,14 @@ visitors, who can look around as they like meanwhile.
 import numpy as np
 import viser
 
-from swap.courses.blocks import quat_of
+from swap.courses import Course
+from swap.courses.blocks import MARGIN_M, quat_of
+from swap.env import ParkourEnv
 from swap.env.frame import heading_of
+from swap.evaluate.imagination import Imagination
 from swap.view.live.robot_figure import LOOK, RobotFigure
 from swap.view.live.scenery import BelievedGround, Forces, add_course, add_frustum
 from swap.view.live.settings import Settings
-from swap.view.live.world import LiveWorld
 
 WORLD = "/world"
 APART_M = 1.0
@@ -34,21 +36,19 @@ class Stage:
         self._root = server.scene.add_frame(WORLD, show_axes=False)
         self._parts: list[str] = []
 
-    def set(self, world: LiveWorld) -> None:
-        """Everything is drawn anew."""
-        server, env = self._server, world.env
+    def set(self, env: ParkourEnv, course: Course) -> None:
+        """Everything is drawn anew; a second world is on the mirror image of the course."""
+        server = self._server
         for name in self._parts:
             server.scene.remove_by_name(name)
         self._parts = [f"{WORLD}/{k}" for k in range(env.n)]
-        side = max(float((abs(world.course.pos) + world.course.half)[:, 1].max()), 1.0)
-        side = min(side, world.course.lane + 1.0)
+        side = course.lane + MARGIN_M
         self._figures, self._forces = [], []
         for k, name in enumerate(self._parts):
-            course = world.course.mirror() if k else world.course
             server.scene.add_frame(
                 name, show_axes=False, position=(0.0, k * (2 * side + APART_M), 0.0)
             )
-            add_course(server, f"{name}/course", course)
+            add_course(server, f"{name}/course", course.mirror() if k else course)
             self._figures.append(RobotFigure(server, f"{name}/robot", env.robot))
             self._forces.append(Forces(server, name))
         assert env.camera is not None
@@ -61,22 +61,24 @@ class Stage:
         self._believed = BelievedGround(server, first, env.spaces.heights.body)
         self._look_at = np.asarray(env.engine.state.base_pos[0], float)
 
-    def show(self, world: LiveWorld, settings: Settings, tick: bool) -> None:
-        state = world.env.engine.state
+    def show(
+        self, env: ParkourEnv, mind: Imagination | None, settings: Settings, tick: bool
+    ) -> None:
+        """`tick`: the world model has new images, and the `mind` new beliefs."""
+        state = env.engine.state
         for k, figure in enumerate(self._figures):
             pose = (x[k].numpy() for x in (state.base_pos, state.base_quat, state.joint_pos))
             figure.place(*pose)
             self._forces[k].show(state, k, settings.forces)
         if tick:
-            self._show_mind(world, settings)
+            self._show_mind(env, mind, settings)
         if settings.follow:
             base = np.asarray(state.base_pos[0], float)
             far = np.linalg.norm(base - self._look_at) > 3
             self._look_at = base if far else self._look_at + GLIDE * (base - self._look_at)
             self._root.position = -self._look_at + np.array([0.0, 0.0, 0.5])
 
-    def _show_mind(self, world: LiveWorld, settings: Settings) -> None:
-        mind, env = world.imagination, world.env
+    def _show_mind(self, env: ParkourEnv, mind: Imagination | None, settings: Settings) -> None:
         state = env.engine.state
         base = np.asarray(state.base_pos[0], float)
         if mind is None or mind.believed is None or mind.foreseen is None:

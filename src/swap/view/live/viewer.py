@@ -22,7 +22,8 @@ from swap.runs.trained_robot import TrainedRobot, load_trained
 from swap.sim import CONTROL_DT
 from swap.view.live.clock import RealTimeClock
 from swap.view.live.controls import PUSHES, Change, Controls
-from swap.view.live.depth_panels import DepthPanels
+from swap.view.live.depth_panels import DepthBoard, DepthPanels, depth_pictures
+from swap.view.live.recording import Recording
 from swap.view.live.server import PageServer
 from swap.view.live.settings import Settings
 from swap.view.live.stage import Stage
@@ -40,7 +41,8 @@ DEPTH_M = -4.0
 class Viewer:
     """`run` it in the main thread; `stop` may come from any."""
 
-    def __init__(self, server: PageServer, settings: Settings) -> None:
+    def __init__(self, server: PageServer, settings: Settings, *, record: bool = False) -> None:
+        """`record`: what is shown, to be saved at the end."""
         self.server, self.settings = server, settings
         self._robots: dict[str, TrainedRobot] = {}
         self._events: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
@@ -49,10 +51,14 @@ class Viewer:
         self._waiting: dict[int, viser.GuiButtonHandle] = {}
         self._running, self._over_s, self._message = True, 0.0, ""
         self.clock = RealTimeClock()
+        self.told: Callable[[RealTimeClock], object] = lambda clock: None
+        """Is called several times a second."""
         self._status = server.gui.add_html("")
         self._panels = DepthPanels(server)
         self._stage = Stage(server)
+        self._board = DepthBoard(server) if record else None
         self._enter(settings)
+        self.recording = Recording(server, "SWAP") if record else None
         server.on_client_connect(lambda client: self.ask(lambda: self._welcome(client)))
         server.on_client_disconnect(lambda client: self.ask(lambda: self._farewell(client)))
 
@@ -84,6 +90,8 @@ class Viewer:
 
     def advance(self) -> None:
         """One control step, and what there is to show of it."""
+        if self.recording is not None:
+            self.recording.wait(CONTROL_DT / self.settings.rate)
         tick = self.world.step()
         every = UPDATE_EVERY if self.settings.rate == 1 else 1
         if self.world.steps % every == 0 or tick:
@@ -114,9 +122,13 @@ class Viewer:
     # --- what is shown --------------------------------------------------------------------------
     def _show(self, tick: bool) -> None:
         with self.server.atomic():
-            self._stage.show(self.world, self.settings, tick)
+            self._stage.show(self.world.env, self.world.imagination, self.settings, tick)
         if tick:
-            self._panels.show(self.world)
+            world = self.world
+            pictures = depth_pictures(world.true_depth[0], world.seen[0], world.imagination)
+            self._panels.show(pictures)
+            if self._board is not None:
+                self._board.show(pictures)
         self.clock.sent()
 
     def _tell(self) -> None:
@@ -139,6 +151,7 @@ class Viewer:
         if self._message:
             rows["note"] = self._message
         self._status.content = table(rows)
+        self.told(self.clock)
 
     # --- what is asked for ----------------------------------------------------------------------
     def _change(self, change: Change) -> None:
@@ -172,8 +185,8 @@ class Viewer:
             faults=s.faults,
         )
         self._over_s = 0.0
-        self._stage.set(self.world)
-        self._stage.show(self.world, s, tick=False)
+        self._stage.set(self.world.env, self.world.course)
+        self._stage.show(self.world.env, self.world.imagination, s, tick=False)
 
     def _reset(self) -> None:
         self.world.reset()
