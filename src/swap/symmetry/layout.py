@@ -85,7 +85,7 @@ class Layout:
 
     @staticmethod
     def side_by_side(groups: "Mapping[str, Layout]") -> "Layout":
-        """Join layouts into one with fields named `group.field`; a single layout keeps its names."""
+        """Join layouts into one with fields named `group.field`; a single one keeps its names."""
         if len(groups) == 1:
             return next(iter(groups.values()))
         return Layout(
