@@ -1,4 +1,4 @@
-"""Courses from files have the ground that their pieces say, and mistakes are reported in one line."""
+"""Courses from files have the ground that their pieces say; mistakes are reported in one line."""
 
 from pathlib import Path
 

@@ -72,7 +72,7 @@ class _Hidden(torch.autograd.Function):
 
 
 class _HiddenBack(torch.autograd.Function):
-    """The gradient, which can be differentiated again: a discriminator's gradient penalty needs it."""
+    """The gradient, which can be differentiated again, as a discriminator's penalty needs."""
 
     @staticmethod
     def forward(

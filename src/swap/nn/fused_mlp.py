@@ -244,7 +244,7 @@ class _Product(torch.autograd.Function):
 
 
 class _Enter(torch.autograd.Function):
-    """The first product: even and odd entries, of possibly different widths, to parities [2, N, d]."""
+    """The first product: even and odd entries, whose widths may differ, to parities [2, N, d]."""
 
     @staticmethod
     def forward(ctx: Any, even: Tensor, odd: Tensor, *weights: Tensor) -> Tensor:

@@ -118,7 +118,7 @@ def reflect(v: Vec) -> Vec:
 
 
 def _mirrored(joint: Joint) -> Joint:
-    """Rotation vectors mirror as (-x, y, -z); the axis stays, so angles about x and z change sign."""
+    """Rotation vectors mirror as (-x, y, -z); the axis stays, so x and z angles change sign."""
     if joint.axis[1] != 0:
         return joint
     low, high = joint.range
