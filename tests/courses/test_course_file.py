@@ -1,4 +1,4 @@
-"""Courses of files: their ground is what the pieces say, and what is wrong is one line."""
+"""Courses from files have the ground that their pieces say; mistakes are reported in one line."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Starts ahead of x = 0 are on level ground, and as near to the obstacle as that allows."""
+"""Starts in front of x = 0 are on level ground, and as near to the obstacle as that allows."""
 
 import numpy as np
 import pytest

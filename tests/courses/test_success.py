@@ -18,7 +18,7 @@ def course(name, difficulty=0.8, seed=0):
 
 
 def stand(it, x, y=0.0):
-    """A stand-in put down on the course's real surface: base and feet, one world."""
+    """Base and feet of a robot that stands on the course's surface, in one world."""
     plan = FEET + np.array([x, y])
     ground = heights(it, plan[:, 0], plan[:, 1])
     feet = np.column_stack([plan, ground + FOOT_RADIUS])
@@ -97,7 +97,7 @@ def test_success_is_the_same_in_the_mirror_bit_for_bit(seed):
     names = rng.choice(list(FAMILIES), 64)
     courses = [make(name, rng.uniform(), rng) for name in names]
     where = goals(courses)
-    # Around every threshold, so that about half of the robots succeed at each test.
+    # Near every threshold, so that about half of the robots pass each test.
     base = torch.stack([where.x + 0.8, where.lane, where.z], 1)
     base += torch.tensor(rng.normal(0, 1e-6, base.shape), dtype=torch.float32)
     base[:, 1] *= torch.tensor(rng.choice([-1.0, 0.5, 1.0], 64), dtype=torch.float32)

@@ -1,4 +1,4 @@
-"""The obstacles as a foot would find them: measured by rays, not read off the code's numbers."""
+"""Measures the obstacles' surfaces with rays, instead of reading the code's own numbers."""
 
 from math import radians, tan
 
@@ -24,7 +24,7 @@ def tilt(difficulty):
 
 
 def runs(course, y, step=1e-3, end=None):
-    """Stretches of equal height (less the tilt) along a line: [(height, length), ...]."""
+    """Stretches of equal height (tilt removed) along a line: [(height, length), ...]."""
     x = np.arange(-1.0, end or course.goal_x + 2.0, step)
     z = np.round(heights(course, x, y) - y * course.goal_tilt, 6)
     cuts = np.flatnonzero(np.diff(z)) + 1
@@ -114,7 +114,7 @@ def test_slope_has_its_angle_and_neither_gap_nor_lip(difficulty):
     middle = z[np.searchsorted(x, it.goal_x - 2.9)]  # past the way in, before the way out
     assert middle - it.start_z == pytest.approx(y * slope, abs=1e-9)
     assert np.abs(z[:, 40] - it.start_z).max() < 1e-9  # the midline is level all along
-    # Nowhere steeper ahead than the blend's grade, 1 / 2.5 of the slope, nor across than the slope.
+    # Along x it is nowhere steeper than the transition, 1 / 2.5 of the slope; across, the slope.
     assert np.abs(np.diff(z, axis=0)).max() <= 0.01 * slope / 2.5 + 1e-9
     assert np.abs(np.diff(z, axis=1)).max() <= (y[1] - y[0]) * slope + 1e-9
     assert z.min() == pytest.approx(0.0, abs=1e-9)
@@ -151,7 +151,7 @@ def test_rocks_reach_their_size_and_leave_no_free_path(difficulty, seed):
 
 
 def _matrices(quat):
-    """Rotation matrices the long way: rotate the unit vectors, v + 2 u x (u x v + w v)."""
+    """Rotation matrices computed by rotating unit vectors: v + 2 u x (u x v + w v)."""
     unit = np.eye(3)
     turned = [[v + 2 * np.cross(q[1:], np.cross(q[1:], v) + q[0] * v) for v in unit] for q in quat]
     return np.swapaxes(np.array(turned), 1, 2)

@@ -1,6 +1,7 @@
-"""Recorded work: arguments are copied to where it looks for them, results stay where they are.
+"""GraphedCallable copies arguments to the recorded addresses and leaves results where they are.
 
-On a CPU with torch's operations written down and done again; on a GPU, if there is one, for real.
+On a CPU a fake graph records torch's operations and replays them; on a GPU, if there is one, the
+real one does.
 """
 
 import pytest
@@ -20,12 +21,12 @@ def device(request, monkeypatch):
 
 
 class Sums:
-    """Adds up what it is given, and draws."""
+    """Adds its arguments to a running total, and draws random numbers."""
 
     def __init__(self, device) -> None:
         self.total = torch.zeros(3, device=device)
         self.generator = torch.Generator(device).manual_seed(0)
-        self.calls = 0  # of Python: a replay makes none
+        self.calls = 0  # calls of the Python function: a replay makes none
 
     def add(self, x, *, weight):
         self.calls += 1
@@ -69,11 +70,11 @@ def test_results_are_always_the_same_tensors_and_arguments_are_left_alone(device
     for x, weight in inputs(device, 2):
         again, _ = recorded(x, weight=weight)
         assert again.data_ptr() == total.data_ptr()
-    assert not torch.equal(total, last)  # which is why a caller copies what is to last
+    assert not torch.equal(total, last)  # a caller must copy a result to keep it
 
 
 def test_what_an_argument_becomes_after_the_call_is_not_seen(device):
-    """The recording looks at its own copy, not at the tensor that came first."""
+    """The recording reads its own copy, not the tensor of the first call."""
     work = Sums(device)
     recorded = made(work, device)
     x, weight = torch.ones(3, device=device), torch.ones(3, device=device)
@@ -108,7 +109,7 @@ def test_without_recording_arguments_are_passed_on():
 
 
 def test_work_that_keeps_no_place_is_noticed(monkeypatch):
-    """Else the recorder above would prove nothing: a state that moves is lost on a recording."""
+    """Shows that the fake graph can fail: state that moves to a new tensor is lost in a replay."""
     fake_cuda_graph.install(monkeypatch)
 
     class Moves(Sums):

@@ -1,4 +1,5 @@
-"""Warp starts without a word, says one when it compiles for long, and where it cannot run."""
+"""Warp starts without output, one line announces a long compilation, and devices where Warp cannot
+run are recognised."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""torch.compile keeps every bit of the mirror, forward."""
+"""Compiled layers (torch.compile) are exactly equivariant in the forward pass."""
 
 import shutil
 

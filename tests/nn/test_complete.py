@@ -1,4 +1,5 @@
-"""All equivariant affine maps and nothing else. The oracle: dense maps averaged over the mirror."""
+"""`Linear` spans all equivariant affine maps and no others. The oracle averages dense maps over the
+mirror."""
 
 import numpy as np
 import pytest
@@ -14,7 +15,8 @@ SPACES = Spaces()
 
 
 def brute_force_basis(rep_in, rep_out):
-    """Every matrix unit averaged over the mirror, as rows: they span the equivariant maps."""
+    """Every matrix with a single 1, averaged over the mirror, as rows: they span the equivariant
+    maps."""
     P, R = rep_in.matrix, rep_out.matrix
     rows = []
     for i in range(rep_out.dim):
@@ -26,7 +28,7 @@ def brute_force_basis(rep_in, rep_out):
 
 
 def our_basis(rep_in, rep_out):
-    """The dense matrix that each single weight of ours stands for, as rows."""
+    """For each weight of a Linear, the dense matrix with this weight 1, all others 0, as rows."""
     layer, rows = Linear(rep_in, rep_out, bias=False).double(), []
     for weight in layer.weight:
         for k in range(weight.numel()):

@@ -1,5 +1,5 @@
-"""Convolutions by kernels of Triton against torch's in double precision; and under the mirror, to
-the last bit. On a GPU, or interpreted on a CPU."""
+"""Triton convolutions equal torch's in double precision, and are equivariant to the last bit. The
+tests run on a GPU, or interpreted on a CPU."""
 
 import copy
 
@@ -31,7 +31,7 @@ def made(kind, *, norm=True, equivariant=True):
 
 
 def gradients(net, x, seed):
-    """What comes out, and the gradients of the parameters and of what it reads."""
+    """The output, and the gradients of the parameters and of the input."""
     x = x.detach().requires_grad_()
     y = net(x)
     return [y, *torch.autograd.grad(y, [*net.parameters(), x], seed.to(y))]
@@ -47,7 +47,7 @@ def seed_of(net, x):
 @pytest.mark.parametrize("norm", [True, False])
 @pytest.mark.parametrize("kind", ["trunk", "decoder"])
 def test_convolutions(kind, norm, equivariant, programs, kernels, monkeypatch):
-    """`programs`: few, so that each has several turns."""
+    """With few `programs` each has several turns."""
     monkeypatch.setattr(fused_conv, "PROGRAMS", max(programs, 4))
     net, x = made(kind, norm=norm, equivariant=equivariant)
     with numerics("fp32", DEVICE):

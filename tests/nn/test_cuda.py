@@ -1,4 +1,4 @@
-"""Fused kernels against the steps they stand for; skipped without a GPU."""
+"""Fused kernels equal the operations they replace; skipped without a GPU."""
 
 import pytest
 import torch

@@ -1,4 +1,4 @@
-"""Latents and actions against torch.distributions, and what they refuse."""
+"""Compares latents and actions with torch.distributions, and checks the mistakes they refuse."""
 
 import pytest
 import torch

@@ -1,4 +1,4 @@
-"""Mirrored input, mirrored output, to the last bit: any Rep, shape and precision."""
+"""Mirrored inputs give mirrored outputs to the last bit, for any Rep, shape and precision."""
 
 import pytest
 import torch
@@ -18,7 +18,7 @@ precisions = st.sampled_from(PRECISIONS)
 
 
 def error(module, x, rep_in, rep_out, precision):
-    """The largest |f(mirror x) - mirror f(x)|. Zero: equal to the last bit; NaN is passed on."""
+    """The largest |f(mirror x) - mirror f(x)|; zero means equal to the last bit, NaN stays NaN."""
     dtype = torch.float64 if precision == "fp64" else torch.float32
     with torch.no_grad(), numerics(precision, "cpu"):
         f, x = module.to(dtype), x.to(dtype)

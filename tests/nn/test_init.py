@@ -1,4 +1,4 @@
-"""Power is kept through eight layers, as in the plain twin."""
+"""Features keep their mean square (power) through eight layers, as in the plain twin."""
 
 import pytest
 import torch
@@ -11,8 +11,8 @@ from swap.symmetry import regular
 SPACES = Spaces()
 
 
-# SiLU is used with a norm only: it grows faster than its input, so that without one any deviation
-# of power is amplified layer by layer, in the plain twin as well.
+# SiLU is only used with a norm: it grows faster than its input, so without a norm any deviation of
+# power is amplified layer by layer, in the plain twin as well.
 @pytest.mark.parametrize("act", ["identity", "elu", "relu", "tanh"])
 @pytest.mark.parametrize("equivariant", [True, False])
 def test_power_over_eight_layers(act, equivariant):
@@ -37,7 +37,7 @@ def test_power_from_and_to_signed_spaces(field):
 
 
 def test_power_through_the_conv_trunk_is_that_of_its_plain_twin():
-    """Zero padding costs power at every border, the same share in all three."""
+    """Zero padding loses power at every border, the same share in all three networks."""
     torch.manual_seed(0)
     powers = []
     for equivariant, mixed in ((False, False), (True, False), (True, True)):

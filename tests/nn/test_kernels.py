@@ -1,5 +1,5 @@
-"""Kernels of Triton against the layers they stand for, in double precision; and under the mirror,
-to the last bit. On a GPU, or interpreted on a CPU."""
+"""Triton kernels equal the layers they replace, run in double precision, and are equivariant to the
+last bit. The tests run on a GPU, or interpreted on a CPU."""
 
 import copy
 
@@ -18,7 +18,7 @@ BATCH = 7
 
 
 def shaken(module):
-    """With every parameter away from where it began, on the device."""
+    """The module on the device, with noise added to every parameter."""
     with torch.no_grad():
         for p in module.parameters():
             p.add_(0.2 * torch.randn_like(p))
@@ -30,14 +30,14 @@ def normal(*shape):
 
 
 def gradients(module, inputs, seed, **options):
-    """What comes out, and the gradients of inputs and parameters."""
+    """The output, and the gradients of inputs and parameters."""
     inputs = [x.detach().requires_grad_() for x in inputs]
     y = module(*inputs)
     return [y, *torch.autograd.grad(y, [*inputs, *module.parameters()], seed.to(y), **options)]
 
 
 def compare(module, inputs, kernel, launched):
-    """With the kernel, and in double precision without it."""
+    """Compare results with the kernel to results in double precision without it."""
     plain = copy.deepcopy(module).double()
     with torch.no_grad():
         seed = torch.randn_like(plain(*(x.double() for x in inputs)))
@@ -53,7 +53,7 @@ def compare(module, inputs, kernel, launched):
 
 
 def mirrors(module, inputs, reps, rep_out, precision):
-    """f(mirror x) = mirror f(x), gradients too, bit for bit."""
+    """Check that f(mirror x) = mirror f(x) bit for bit, and the same for gradients."""
     bf16 = precision == "bf16"
     with torch.autocast(DEVICE, dtype=torch.bfloat16, enabled=bf16):
         seed = torch.randn_like(module(*inputs))

@@ -1,4 +1,4 @@
-"""The map spaces of our layers against escnn's, an independent library (`make test-oracles`)."""
+"""Our layers span the same maps as those of escnn, an independent library (`make test-oracles`)."""
 
 import numpy as np
 import pytest
@@ -69,7 +69,7 @@ def test_linear_maps_are_the_same_space(kinds_in, kinds_out):
 
 @pytest.mark.parametrize("first", [True, False])
 def test_their_convolutions_are_two_view_convolutions(first):
-    """An escnn layer, its weights read as ours: A beside the own view, B beside the other."""
+    """Reads an escnn layer's weights as ours: A multiplies a view itself, B the other view."""
     from escnn import gspaces
     from escnn import nn as enn
 

@@ -1,4 +1,4 @@
-"""Running statistics against numpy, and symmetric whatever the data leans to."""
+"""Running statistics equal numpy's, and are symmetric even if the data are not."""
 
 import pytest
 import torch

@@ -1,4 +1,4 @@
-"""Both views in one tensor: the same layers as view by view, and as exact."""
+"""Layers on both views in one tensor equal the layers on separate views, and are as exact."""
 
 import pytest
 import torch

@@ -1,4 +1,4 @@
-"""Learning does not see handedness: runs on data and on mirrored data end in the same bits."""
+"""Training is equivariant: runs on data and on mirrored data end in the same bits."""
 
 import pytest
 import torch
@@ -12,7 +12,7 @@ SPACES = Spaces()
 
 
 class Model(torch.nn.Module):
-    """Depth and proprioception through encoder, recurrence, latents, decoder and actor."""
+    """Passes depth and proprioception through encoder, GRU, latents, decoder and actor."""
 
     def __init__(self):
         super().__init__()
@@ -36,7 +36,7 @@ class Model(torch.nn.Module):
             features = torch.cat((h, self.latent.sample(logits, noise[t])), -1)
             policy = self.head(self.actor(features))
             pixels = (self.image(features) - image[t]).square()
-            # The two halves of a picture are summed apart, then added: an invariant loss.
+            # The two halves of an image are summed separately, then added: an invariant loss.
             left, right = pixels[..., :8], pixels[..., 8:].flip(-1)
             left, right = left.flatten(1).sum(-1), right.flatten(1).sum(-1)
             kl = self.latent.kl(logits, self.prior(h))
@@ -74,7 +74,7 @@ def test_25_adam_steps_on_mirrored_data_end_in_the_same_parameters():
 
 
 def test_a_plain_network_does_see_handedness():
-    """The test above can fail."""
+    """Shows that the test above can fail."""
     torch.manual_seed(0)
     rep = SPACES.proprioception.rep
     net, x = MLP(rep, (16,), SPACES.action.rep, equivariant=False), torch.randn(8, rep.dim)

@@ -1,4 +1,4 @@
-"""Inverse kinematics against forward kinematics."""
+"""Compares inverse kinematics with forward kinematics."""
 
 from dataclasses import replace
 
@@ -37,7 +37,7 @@ ROBOTS = pytest.mark.parametrize(
 
 @ROBOTS
 def test_angles_come_back(robot):
-    """Any angles in range, where the leg hangs below its abad axis."""
+    """Holds for any angles in range for which the leg hangs below its abad axis."""
     low, high = np.array([joint.range for joint in robot.joints]).T
     q = np.random.default_rng(0).uniform(low, high, (2000, 12))
     feet = feet_in_base(robot, q)

@@ -1,4 +1,4 @@
-"""Robots: the facts are symmetric, wrong facts are refused in one line, a user can add his own."""
+"""Robots have symmetric facts, wrong facts are refused in one line, and users can add robots."""
 
 import importlib
 import math
@@ -102,7 +102,7 @@ def test_camera_looks_ahead_and_down():
 
 
 def test_leg_order_and_axes_are_free():
-    """Legs right first, knees modelled the other way round: the mirror follows."""
+    """With right legs first and knee axes reversed, the mirror is still correct."""
     go2 = load("go2")
     fl, fr, rl, rr = go2.legs
     robot = replace(go2, legs=(fr, fl, rr, rl))
@@ -184,7 +184,7 @@ def test_wrong_facts_are_one_line_with_the_fix():
 
 
 def test_a_user_adds_a_robot_by_one_file(tmp_path, capsys):
-    """The file in docs/your-robot.md, as written there."""
+    """Uses the file in docs/your-robot.md as it is written there."""
     path = tmp_path / "dog.py"
     path.write_text(doc_block("python"))
     dog = from_user(str(path))

@@ -1,4 +1,4 @@
-"""Small courses, both engines by name, and the mirror of a whole state."""
+"""Provides small courses, both engines by name, and the mirror of a whole state."""
 
 from collections.abc import Sequence
 from types import SimpleNamespace
@@ -39,7 +39,7 @@ ROUGH = make_course(
 
 
 def make(name: str, robot="apollo", bank=(FLAT,), n=2, **options):
-    """An engine on the CPU, whichever it is."""
+    """Either engine, on the CPU."""
     robot = load(robot) if isinstance(robot, str) else robot
     if name == "cpu":
         return CpuEngine(robot, bank, n, slots=SLOTS, **{"threads": 1, **options})

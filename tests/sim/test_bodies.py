@@ -1,4 +1,4 @@
-"""New bodies in mid-flight: right for the worlds that get one, unnoticed by the others."""
+"""`renew_bodies` during an episode changes the masked worlds correctly, and no others."""
 
 import mujoco
 import numpy as np
@@ -18,7 +18,7 @@ def luck(seed: int) -> torch.Generator:
 
 
 def walking(engine_name, w, steps: int = 12):
-    """An engine whose worlds differ, in the middle of something."""
+    """An engine in the middle of a run, with different worlds."""
     engine = w.make(engine_name, bank=[w.FLAT, w.ROUGH], n=N)
     engine.assign(w.everyone(engine), torch.tensor([0, 1, 0, 1]))
     engine.randomise(w.everyone(engine), draw(Ranges(), engine.robot, N, luck(0)))

@@ -1,4 +1,4 @@
-"""The GPU engine on a real GPU; skipped without one. Its code is tested everywhere on the CPU."""
+"""Tests the GPU engine on a real GPU; skipped without one. Other files test its code on the CPU."""
 
 from dataclasses import fields
 
@@ -43,13 +43,13 @@ def test_it_follows_the_cpu_engine(w):
         error = (getattr(gpu.state, name).cpu() - getattr(cpu.state, name)).flatten(1)
         worst = error.abs().amax(1)
         assert worst.median() < 2e-5, name
-        assert (worst < 1e-3).float().mean() > 0.95, name  # a contact made or missed shows
+        assert (worst < 1e-3).float().mean() > 0.95, name  # contacts may differ
     assert gpu.report() == FaultReport()
 
 
 @pytest.mark.filterwarnings("ignore:Synchronization debug mode")  # torch: it may miss some
 def test_nothing_waits_for_the_device(w):
-    """The whole loop of a learner, with torch told to refuse any wait."""
+    """Runs a learner's whole loop while torch raises an error on any wait for the device."""
     n = 64
     engine = w.make("gpu", bank=[w.FLAT, w.ROUGH], n=n, device="cuda")
     generator = torch.Generator("cuda").manual_seed(0)

@@ -1,4 +1,5 @@
-"""What both engines promise: stand, land, change courses, contain divergence, refuse nonsense."""
+"""Both engines let robots stand and land, change courses, contain divergence, and refuse wrong
+input."""
 
 from dataclasses import fields, replace
 
@@ -130,7 +131,7 @@ def test_a_world_faster_than_any_robot_is_contained(engine_name, w):
 
 
 def test_rows_that_do_not_fit_are_reported(w):
-    """Four feet need 16 rows; a robot in the air needs none."""
+    """Four feet on the ground need 16 rows; a robot in the air needs none."""
     engine = w.make("gpu", njmax=12)
     start = w.start_of(engine)
     start.base_pos[1, 2] += 2.0

@@ -1,4 +1,4 @@
-"""Mirrored course, state, action and draw make a mirrored future, in both engines."""
+"""Mirrored course, state, action and draw give mirrored motion, in both engines."""
 
 from dataclasses import fields
 
@@ -30,7 +30,7 @@ def errors(engine, robot, w):
 
 
 def pair(name, robot, course, w):
-    """Two worlds, the second the mirror image of the first in all that is randomised."""
+    """Two worlds; the second has the mirrored randomisation of the first."""
     engine = w.make(name, robot, [course, course.mirror()])
     engine.assign(w.everyone(engine), torch.tensor([0, 1]))
     one = draw(Ranges(latency=(1, 3)), robot, 1, torch.Generator().manual_seed(3))
@@ -90,7 +90,7 @@ def test_float32_stays_mirrored_for_a_control_step(w):
 
 
 def test_a_wrong_mirror_is_noticed(w):
-    """The same comparison with the abad signs left out: the test above can fail."""
+    """Shows that the test above can fail: the same comparison without the abad signs."""
     robot = load("apollo")
     engine = pair("cpu", robot, w.ROUGH, w)
     action = torch.tensor(robot.default_pose) + 0.3

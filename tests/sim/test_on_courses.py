@@ -1,4 +1,4 @@
-"""Real robots on real courses of every family, in both engines: they land, and success counts."""
+"""Robots land on courses of every family in both engines, and success is recognised."""
 
 import math
 
@@ -22,7 +22,7 @@ def engine_on(name, courses):
 
 
 def put(engine, courses, x, tilt=None, drop=0.0):
-    """Upright, or leaning with the ground, above the highest ground under the robot's feet."""
+    """Put robots at x, upright or tilted with the ground, above the highest ground under them."""
     start = standing(ROBOT, torch.zeros(engine.n))
     for k, course in enumerate(courses):
         plan = FOOTPRINT + np.array([x[k], 0.0])
@@ -56,15 +56,15 @@ def test_a_robot_dropped_anywhere_lands_on_the_course_and_not_through_it(engine_
     for _ in range(50):
         hold(engine, 2)
         supported |= engine.state.force[..., 2].sum(1) > 0.5 * 9.81 * ROBOT.mass
-        # Contacts are soft: an impact may bury a foot for a moment, past its centre. Boxes are far
-        # thicker than what a foot moves in two steps, so none slips through unseen.
+        # Contacts are soft: an impact may press a foot into a box for a moment, past its centre.
+        # Boxes are much thicker than a foot moves in two steps, so no foot passes through unseen.
         assert buried(engine, courses) < 0.03
     assert supported.all()
     assert engine.report().worlds == ()
 
 
 def buried(engine, courses):
-    """How deep the deepest centre of a foot is inside a box."""
+    """The largest depth of any foot's centre inside a box."""
     deepest = -math.inf
     for course, feet in zip(courses, engine.state.foot_pos.double().numpy(), strict=True):
         away = feet[None] - course.pos[:, None]  # [boxes, feet, 3]

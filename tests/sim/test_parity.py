@@ -1,4 +1,4 @@
-"""Both engines against plain MuJoCo C: one compiled model, one mj_step after the other."""
+"""Compares both engines with plain MuJoCo C, which calls mj_step on one compiled model."""
 
 import mujoco
 import numpy as np
@@ -66,7 +66,7 @@ class Oracle:
         return sorted(tuple(sorted(c.geom)) for c in self.data.contact if c.efc_address >= 0)
 
     def forces(self):
-        """On the robot's groups, from mj_contactForce."""
+        """The forces on the robot's groups, from mj_contactForce."""
         group, total, one = group_of_geom(self.robot, self.model), np.zeros((13, 3)), np.zeros(6)
         for k, contact in enumerate(self.data.contact):
             mujoco.mj_contactForce(self.model, self.data, k, one)
@@ -79,7 +79,7 @@ class Oracle:
 
 @pytest.mark.parametrize("randomised", [False, True], ids=["nominal", "randomised"])
 def test_both_engines_follow_mujoco(engine_name, randomised, w):
-    """100 physics steps on rough ground, with a fall onto it, contacts and forces compared."""
+    """Compares contacts and forces over 100 physics steps of a fall onto rough ground."""
     robot = load("apollo")
     engine = w.make(engine_name, robot, [w.FLAT, w.ROUGH], n=2)
     engine.assign(w.everyone(engine), torch.tensor([1, 0]))

@@ -68,7 +68,7 @@ def test_nominal_contacts_are_those_of_the_model():
 
 
 def test_restitution_is_the_rebound_of_a_ball():
-    """A sphere dropped on a box in MuJoCo leaves with about the share asked for."""
+    """A sphere dropped on a box in MuJoCo rebounds with about the requested share of its speed."""
     for wish in (0.0, 0.2, 0.4, 0.7):
         spec = mujoco.MjSpec()
         spec.option.timestep = 0.001
@@ -89,7 +89,7 @@ def test_restitution_is_the_rebound_of_a_ball():
 
 
 def standing(engine_name, w, robot="apollo", steps=120, **parts):
-    """World 0 nominal, world 1 with these parts of the draw; both hold the default pose."""
+    """World 0 is nominal, world 1 has these parts of the draw; both hold the default pose."""
     engine = w.make(engine_name, robot)
     given = nominal(engine.robot, 2)
     changed = {k: torch.full_like(getattr(given, k), v) for k, v in parts.items()}
@@ -140,7 +140,7 @@ def test_less_grip_slides_further(engine_name, w):
 
 
 def test_latency_delays_the_torque(engine_name, w):
-    """All four physics steps late: the targets act one control step later, exactly."""
+    """With a latency of four physics steps, targets act exactly one control step later."""
     engine = w.make(engine_name)
     given = nominal(engine.robot, 2)
     given.latency[1] = 4

@@ -1,4 +1,4 @@
-"""An engine put away and taken out again goes on to the last bit, both of them, in mid-flight."""
+"""A saved engine, restored in the middle of a run, continues to the last bit; this holds for both."""
 
 import pytest
 import torch
@@ -10,7 +10,8 @@ N = 6
 
 
 def advance(engine, steps: int, generator, name: str) -> None:
-    """Steps, new courses, robots and starts for some, pushes: all that moves an engine."""
+    """Everything that changes an engine: steps, pushes, and new courses, robots and starts for some
+    worlds."""
     pose = torch.tensor(engine.robot.default_pose)
 
     def some(share: float) -> torch.Tensor:

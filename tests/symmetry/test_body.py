@@ -1,7 +1,7 @@
-"""The mirror map against geometry: mirrored joint angles must put mirrored feet where they belong.
+"""Compares the mirror map with geometry: mirrored joint angles must give mirrored foot positions.
 
 A wrong map can be perfectly consistent (it is still an involution, networks still obey it), so
-consistency tests cannot find it. Forward kinematics can: it knows nothing of the map.
+consistency tests cannot find it. Forward kinematics can, since it does not use the map.
 """
 
 import numpy as np
@@ -43,7 +43,8 @@ def feet(body: Body, q: np.ndarray) -> np.ndarray:
 
 
 def feet_disagree(body: Body, joint_rep: Rep) -> float:
-    """How far mirrored joints put the feet from the mirrored feet, over random poses."""
+    """The largest distance, over random poses, between the feet of the mirrored joints and the
+    mirrored feet."""
     rng, worst = np.random.default_rng(0), 0.0
     for _ in range(20):
         q = rng.uniform(-1.5, 1.5, len(body.joints))

@@ -1,4 +1,4 @@
-"""The few shapes that every obstacle is built from."""
+"""Defines the few shapes that every obstacle is built from."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,15 +7,15 @@ from typing import NamedTuple
 import numpy as np
 
 BEHIND_M = 2.0
-"""Ground behind the start."""
+"""Length of the ground behind the start."""
 RUN_UP_M = (3.0, 4.0)
 LANDING_M = (3.0, 4.0)
 MARGIN_M = 1.0
-"""Obstacles reach this far beyond the lane, so there is no way round inside it."""
+"""Obstacles reach this far beyond the lane, so that a robot cannot walk round them inside it."""
 PIT_Z = -2.0
-"""Floor of a pit. Ground inside a lane stays far above `success.FALLEN_Z`, a pit far below."""
+"""Floor of a pit. Ground inside a lane is far above `success.FALLEN_Z`, the pit floor far below."""
 OVERLAP_M = 0.5
-"""Boxes meet by running into each other, never edge to edge: a seam must not catch a foot."""
+"""Neighbouring boxes overlap by this, never meet edge to edge: a seam could catch a foot."""
 THICK_M = 0.5
 
 Interval = tuple[float, float]
@@ -37,7 +37,7 @@ class SizeRange:
         return (size - self.low) / (self.high - self.low) if self.low < self.high else 0.0
 
     def label(self, size: float) -> str:
-        """`0.73 m`, `42 deg`."""
+        """The size as text: `0.73 m`, `42 deg`."""
         return f"{size:.2f} {self.unit}" if self.unit == "m" else f"{size:.0f} {self.unit}"
 
 
@@ -72,7 +72,7 @@ class Plane:
     x0: float = 0.0
 
     def lift(self, xy: np.ndarray) -> np.ndarray:
-        """Plan points [k, 2] -> points on the plane [k, 3]."""
+        """Points on the plane [k, 3] above plan points [k, 2]."""
         z = self.z0 + self.slope_x * (xy[:, 0] - self.x0) + self.slope_y * xy[:, 1]
         return np.column_stack([xy, z])
 
@@ -88,17 +88,17 @@ def ground(x: Interval, half_width: float, z: float = 0.0) -> Block:
 
 
 def pit(x: Interval, half_width: float) -> Block:
-    """The floor of a pit, a little larger than what stands over it."""
+    """The floor of a pit, a little larger than the obstacle above it."""
     return ground((x[0] - MARGIN_M, x[1] + MARGIN_M), half_width + 2 * MARGIN_M, PIT_Z)
 
 
 def plate(
     plane: Plane, over: Sequence[Interval], edge: Interval = (1.0, 0.0), thick: float = THICK_M
 ) -> Block:
-    """The smallest box with its top in `plane`, one side along `edge`, that covers plan points.
+    """The smallest box with its top in `plane` and one side along `edge` that covers plan points.
 
-    `edge` is a plan direction. A triangle with a side along `edge` gets that very side as the
-    box's rim: two such plates fold into each other without gap or lip.
+    `edge` is a plan direction. If the points are a triangle with a side along `edge`, this side
+    becomes the box's rim: two such plates meet there without gap or lip.
     """
     along = np.array([edge[0], edge[1], plane.slope_x * edge[0] + plane.slope_y * edge[1]])
     along /= np.linalg.norm(along)
@@ -118,14 +118,14 @@ def tilted(x: Interval, half_width: float, top: float, slope_y: float, thick: fl
 
 
 def quat_of(axes: np.ndarray) -> np.ndarray:
-    """Rotation matrix -> quaternion, for axes turned by less than 180 degrees."""
+    """The quaternion of a rotation matrix, for rotations by less than 180 degrees."""
     w = np.sqrt(1.0 + np.trace(axes)) / 2
     spin = axes - axes.T
     return np.array([w, *(np.array([spin[2, 1], spin[0, 2], spin[1, 0]]) / (4 * w))])
 
 
 def matrix_of(quat: np.ndarray) -> np.ndarray:
-    """Quaternions [..., 4] -> rotation matrices [..., 3, 3]; columns are the box's axes."""
+    """The rotation matrices [..., 3, 3] of quaternions [..., 4]; columns are the box's axes."""
     w, x, y, z = np.moveaxis(quat, -1, 0)
     rows = [
         [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],

@@ -18,7 +18,7 @@ from swap.courses.blocks import (
 
 HEIGHT_M = SizeRange(0.05, 1.9, "m")
 LIMIT_M = 2.2
-"""From 3.5 m away the camera still sees the upper edge of such a wall."""
+"""From 3.5 m away the camera still sees the upper edge of a wall this high."""
 LANE_M = 2.0
 
 

@@ -1,6 +1,6 @@
-"""A parkour course as boxes: one course in numpy, and many of them stacked as tensors.
+"""Describes a parkour course as boxes: one course in numpy, or many stacked as tensors.
 
-Frames: +x ahead, +y left, +z up, metres; quaternions are (w, x, y, z).
+Frames: +x forward, +y left, +z up, metres; quaternions are (w, x, y, z).
 """
 
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ from torch import Tensor
 from swap.errors import UserError
 
 SLOTS = 32
-"""Boxes a world can hold. Unused slots are parked far below, never given size 0."""
+"""How many boxes a world can hold. Unused ones are parked far below, never given size 0."""
 PARKED_Z = -100.0
 PARKED_HALF = 0.05
 
@@ -24,7 +24,7 @@ class Course:
 
     family: str
     difficulty: float
-    """In [0, 1] over the family's range; more beyond it."""
+    """In [0, 1] within the family's range; above 1 beyond it."""
     pos: np.ndarray
     """Box centres [n, 3]."""
     quat: np.ndarray
@@ -32,17 +32,17 @@ class Course:
     half: np.ndarray
     """Box half sizes [n, 3]."""
     friction: float
-    """The least of all boxes; 0 unless the obstacle cannot be stood on otherwise."""
+    """Least friction of the boxes; 0 unless a robot could not stand on the obstacle otherwise."""
     start_z: float
     """Height of the ground at x = 0."""
     goal_x: float
-    """The far edge of the obstacle: success is 0.8 m past it."""
+    """The far edge of the obstacle; the base must get 0.8 m past it."""
     goal_z: float
-    """Height of the far support on the midline at its edge; feet on it are at least this high."""
+    """Height of the ground behind the obstacle, on the midline at its edge."""
     goal_tilt: float
-    """Slope of the far support in y: its height is goal_z + y * goal_tilt."""
+    """Slope of that ground in y: its height is goal_z + y * goal_tilt."""
     lane: float
-    """Half width of the lane; the base stays within |y| < lane."""
+    """Half width of the lane; the base must stay within |y| < lane."""
     size: float
     """The obstacle's size in its own unit (m of height or gap, degrees of slope)."""
 
@@ -63,7 +63,7 @@ class Course:
 
 @dataclass(frozen=True)
 class Boxes:
-    """Courses of many worlds, stacked: what engines and sensors read."""
+    """The courses of many worlds, stacked for engines and sensors."""
 
     pos: Tensor  # [N, S, 3]
     quat: Tensor  # [N, S, 4]
@@ -81,7 +81,7 @@ class Boxes:
 
 
 def stack(courses: Sequence[Course], slots: int = SLOTS, device: str = "cpu") -> Boxes:
-    """Courses -> tensors, each padded to `slots` boxes with parked ones."""
+    """Stack courses as tensors; each is padded to `slots` boxes with parked ones."""
     n = len(courses)
     pos = np.zeros((n, slots, 3), np.float32)
     pos[:, :, 2] = PARKED_Z

@@ -1,4 +1,4 @@
-"""Reads and writes courses as small files: TOML, a table for each piece.
+"""Reads and writes courses as small TOML files with one table per piece.
 
 name = "three in a row"
 
@@ -6,7 +6,7 @@ name = "three in a row"
 kind = "box"
 height_m = 0.5
 
-Whatever is wrong with a file is told in one line, with its name.
+A mistake in a file is reported in one line that names the file.
 """
 
 import os
@@ -28,13 +28,13 @@ ENDING = ".toml"
 
 
 def course_folders() -> tuple[Path, ...]:
-    """Where courses have names: here, in the source tree, and where a wheel puts them."""
+    """The folders searched by name: ./courses, the source tree's, and an installed wheel's."""
     installed = Path(sysconfig.get_path("data")) / "share" / "swap" / "courses"
     return Path("courses"), Path(__file__).parents[3] / "courses", installed
 
 
 def known_courses() -> dict[str, Path]:
-    """Files by their bare name; the nearest folder's count."""
+    """Course files by name, without the ending; earlier folders come first."""
     found = {
         file.stem: file
         for folder in reversed(course_folders())
@@ -44,7 +44,7 @@ def known_courses() -> dict[str, Path]:
 
 
 def load_course(path: Path) -> CoursePlan:
-    """The course in a file; a bare name is that of a known one."""
+    """Read the course in a file; a bare name is looked up in `known_courses`."""
     if len(path.parts) == 1 and not path.exists():
         path = known_courses().get(path.name.removesuffix(ENDING), path)
     try:
@@ -64,7 +64,7 @@ def load_course(path: Path) -> CoursePlan:
 
 
 def parse_course(text: str, name: str) -> CoursePlan:
-    """The course that a file's text says."""
+    """Read a course from the text of a file."""
     if len(text) > MOST_BYTES:
         raise UserError(f"more than {MOST_BYTES} characters are no course")
     try:
@@ -74,7 +74,7 @@ def parse_course(text: str, name: str) -> CoursePlan:
 
 
 def plan_of(data: dict[str, Any], name: str) -> CoursePlan:
-    """A course from what a file says; `name`, if it does not say its own."""
+    """Make a course from a file's data; `name` is used if the file gives none."""
     known = [field.name for field in fields(CoursePlan)]
     for key in data:
         if key not in known:
@@ -114,7 +114,7 @@ def number(key: str, x: Any, whole: bool = False) -> float:
 
 
 def as_toml(plan: CoursePlan) -> str:
-    """What `load_course` reads as the same course."""
+    """Write the course as text that `load_course` reads back."""
     quoted = plan.name.replace("\\", "\\\\").replace('"', '\\"')
     lines = [f'name = "{quoted}"']
     lines += [f"{key} = {getattr(plan, key)!r}" for key in ("lane_m", "run_up_m", "landing_m")]
@@ -125,7 +125,7 @@ def as_toml(plan: CoursePlan) -> str:
 
 
 def save_course(plan: CoursePlan, folder: Path) -> Path:
-    """Into a file of its name, which must not be there yet; whole, or not at all."""
+    """Save the course in a new file with its name; the file is written completely or not at all."""
     stem = re.sub(r"[^a-z0-9]+", "-", plan.name.lower()).strip("-") or "course"
     path = folder / f"{stem}{ENDING}"
     if os.path.lexists(path):

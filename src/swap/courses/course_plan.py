@@ -1,5 +1,5 @@
-"""Joins pieces along x, up and down, to one course: several obstacles in a row, platforms with a
-drop, banks of unequal height."""
+"""Joins pieces along x into one course: several obstacles in a row, platforms with a drop, banks of
+unequal height."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -27,12 +27,12 @@ from swap.validate import check_numbers
 
 LANE_M = (0.8, 3.0)
 TALLEST_M = 6.0
-"""From the lowest ground of a course to the highest."""
+"""Greatest height difference between the lowest and the highest ground of a course."""
 
 
 @dataclass(frozen=True)
 class CoursePlan:
-    """Pieces in a row, between a run-up and a landing that are level."""
+    """Pieces in a row, between a level run-up and a level landing."""
 
     name: str
     pieces: tuple[Piece, ...] = field(default_factory=tuple)
@@ -63,14 +63,14 @@ class CoursePlan:
 
     @property
     def ends(self) -> list[tuple[float, str]]:
-        """Where each piece ends along x, and what it is."""
+        """Where each piece ends along x, with its label."""
         return [
             (end[0], piece.label)
             for end, piece in zip(self._joints()[1:], self.pieces, strict=True)
         ]
 
     def build(self) -> Course:
-        """Lowest ground at z = 0: whoever falls below has fallen into a pit."""
+        """Build the course. Its lowest ground is at z = 0, so that a robot below it is in a pit."""
         spans, (goal_x, goal_z) = self._spans(), self._joints()[-1]
         low = min(min(span.z0, span.z1) for span in spans)
         blocks = self._blocks()
@@ -92,7 +92,7 @@ class CoursePlan:
         )
 
     def _joints(self) -> list[tuple[float, float]]:
-        """Where pieces begin, and where the last one ends: x and height."""
+        """x and height where each piece begins, and where the last one ends."""
         at = [(self.run_up_m, 0.0)]
         for piece in self.pieces:
             at.append(piece.end(*at[-1]))
@@ -124,7 +124,7 @@ class CoursePlan:
 
 
 def _joined(spans: Sequence[Span]) -> list[Span]:
-    """Neighbours at one height are one: no seam."""
+    """Merge neighbours at the same height, so that there is no seam."""
     out = [spans[0]]
     for span in spans[1:]:
         last = out[-1]
@@ -136,7 +136,7 @@ def _joined(spans: Sequence[Span]) -> list[Span]:
 
 
 def _block(spans: Sequence[Span], k: int, side: float, floor: float) -> Block:
-    """Ground runs on below what is higher than it: boxes meet inside each other."""
+    """The box of span k. It extends below a higher neighbour, so that boxes overlap."""
     span = spans[k]
     start, end = span.start, span.end
     before = spans[k - 1] if k and spans[k - 1].end == start else None

@@ -1,7 +1,7 @@
 """Builds a course from the name of a family and a difficulty, and lists the families.
 
-A family of your own is a `CourseFamily` in a file or a package of yours, named by an import string:
-see docs/extend.md.
+To add a family, define a `CourseFamily` in a file or package of yours and name it by an import
+string: see docs/extend.md.
 """
 
 from collections.abc import Callable
@@ -21,18 +21,19 @@ class CourseFamily:
     """One kind of obstacle."""
 
     name: str
-    """Also a seed of its courses, and its name in metrics."""
+    """Its name in options and metrics; the random seed of its courses depends on it too."""
     size: SizeRange
-    """What difficulty 0 and 1 mean, in the obstacle's own unit."""
+    """The sizes at difficulty 0 and 1, in the obstacle's own unit."""
     about: str
     origin: str
-    """Where it comes from: paper, WMP, ours."""
+    """Its source: paper, WMP, ours."""
     build: Callable[..., Obstacle]
-    """Of a difficulty and a generator; if it `tilts`, of an angle in degrees, too."""
+    """Builds the obstacle from a difficulty and a generator; if it `tilts`, also from an angle in
+    degrees."""
     limit: float | None = None
-    """The largest size that can be built, beyond the range; None: the range is all there is."""
+    """The largest size that can be built beyond the range; None if only the range can be built."""
     tilts: bool = False
-    """How far it is tilted can be told apart from its size."""
+    """Whether its tilt can be set independently of its size."""
 
     def __post_init__(self) -> None:
         if not self.name.isidentifier():
@@ -50,12 +51,12 @@ class CourseFamily:
 
     @property
     def max_difficulty(self) -> float:
-        """The difficulty of the largest size; 1 where nothing lies beyond the range."""
+        """The difficulty of the largest size; 1 if only the range can be built."""
         return 1.0 if self.limit is None else self.size.fraction(self.limit)
 
 
 def accept(found: object, name: str, where: str) -> CourseFamily:
-    """A family of somebody else's, tried at both ends of its range."""
+    """Check a family that a user or a package added: build it at both ends of its range."""
     family = instance_of(CourseFamily, "swap.courses.CourseFamily")(found, name, where)
     family = replace(family, build=guarded(family.build, where))
     for difficulty in (0.0, family.max_difficulty):
@@ -79,7 +80,7 @@ FAMILIES = Registry(
 
 
 def register(family: CourseFamily) -> None:
-    """From Python; a command takes an import string, or the name of an entry point."""
+    """Add a family from Python; commands take an import string or the name of an entry point."""
     FAMILIES.add(family.name, family)
 
 
@@ -145,8 +146,8 @@ def get_family(name: str) -> CourseFamily:
 def make(
     family: str, difficulty: float, rng: np.random.Generator, tilt_deg: Interval | None = None
 ) -> Course:
-    """One course. The rng varies run-up, landing, rocks and the like, never the size. A family that
-    tilts does so by a random angle of `tilt_deg`, or by one that goes with its size."""
+    """Make one course. The rng varies run-up, landing, rocks and similar details, never the size. A
+    family that tilts takes a random angle in `tilt_deg`, or without it one that grows with size."""
     return build_course(get_family(family), difficulty, rng, tilt_deg)
 
 
@@ -180,7 +181,7 @@ def build_course(
 
 
 def size_of(family: str, difficulty: float) -> float:
-    """Difficulty -> the obstacle's size in its own unit; 0 to 1 is the family's range."""
+    """The obstacle's size, in its own unit, at a difficulty; 0 to 1 is the family's range."""
     return _size(get_family(family), difficulty)
 
 
@@ -196,7 +197,7 @@ def _size(family: CourseFamily, difficulty: float) -> float:
 
 
 def difficulty_of(family: str, size: float) -> float:
-    """The inverse of `size_of`: people speak in metres and degrees."""
+    """The inverse of `size_of`: the difficulty of a size in metres or degrees."""
     found = get_family(family)
     span = found.size
     if not span.low <= size <= found.max_size:

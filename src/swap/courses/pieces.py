@@ -1,4 +1,4 @@
-"""The pieces that courses are put together of: each says what ground it adds."""
+"""Defines the pieces of courses; each says what ground it adds."""
 
 from dataclasses import dataclass
 from math import radians, tan
@@ -15,7 +15,7 @@ RAMP_DEG = 35.0
 
 
 class Span(NamedTuple):
-    """Level ground from x to x, or a ramp between two heights."""
+    """Level ground between two x, or a ramp between two heights."""
 
     start: float
     end: float
@@ -29,7 +29,7 @@ class Span(NamedTuple):
 
 @dataclass(frozen=True)
 class Piece:
-    """What is joined; each begins where the one before ended."""
+    """One part of a course; it begins where the piece before it ended."""
 
     kind: ClassVar[str]
 
@@ -37,17 +37,17 @@ class Piece:
         check_numbers(self, f"{self.kind}: ", signed=("steps",))
 
     def spans(self, x: float, z: float) -> list[Span]:
-        """Ground from (x, z) on; where there is none, there is a pit."""
+        """The ground that it adds from (x, z) on; where there is no ground there is a pit."""
         raise NotImplementedError
 
     def end(self, x: float, z: float) -> tuple[float, float]:
-        """Where the next piece begins."""
+        """x and height where the next piece begins."""
         last = self.spans(x, z)[-1]
         return last.end, last.z1
 
     @property
     def label(self) -> str:
-        """`box 0.50 m`."""
+        """A short text: `box 0.50 m`."""
         raise NotImplementedError
 
     def _within(self, name: str, low: float, high: float) -> None:
@@ -82,9 +82,9 @@ class Box(Piece):
     kind = "box"
     height_m: float = 0.5
     length_m: float = 1.5
-    """Of its top."""
+    """Length of its top."""
     drop_m: float | None = None
-    """Behind it; None: as high as it is, 0: the course goes on at its height."""
+    """Drop behind it. None: as deep as the box is high; 0: the course continues at its height."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -113,7 +113,7 @@ class Gap(Piece):
     kind = "gap"
     width_m: float = 1.0
     rise_m: float = 0.0
-    """The far bank is so much higher, or lower."""
+    """Height of the far bank above the near one; negative if it is lower."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -133,7 +133,7 @@ class Gap(Piece):
 
 @dataclass(frozen=True)
 class Stairs(Piece):
-    """A flight up; with a negative step, down."""
+    """A flight of stairs up, or down if the step is negative."""
 
     kind = "stairs"
     step_m: float = 0.15
@@ -158,7 +158,7 @@ class Stairs(Piece):
 
 @dataclass(frozen=True)
 class Ramp(Piece):
-    """A slope to walk up; with a negative angle, down."""
+    """A slope up, or down if the angle is negative."""
 
     kind = "ramp"
     length_m: float = 2.0

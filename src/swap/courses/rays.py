@@ -1,4 +1,4 @@
-"""Finds the first box that each ray hits, in a slow and plain way, for pictures and tests."""
+"""Finds the first box that each ray hits, by slow but simple code, for pictures and tests."""
 
 from typing import NamedTuple
 
@@ -17,17 +17,18 @@ class Hits(NamedTuple):
 def cast(
     pos: np.ndarray, quat: np.ndarray, half: np.ndarray, origin: np.ndarray, ray: np.ndarray
 ) -> Hits:
-    """Boxes [n, 3], [n, 4], [n, 3]; rays from origin [R, 3] along unit vectors [R, 3].
+    """Cast rays from `origin` [R, 3] along unit vectors `ray` [R, 3] at boxes with `pos` [n, 3],
+    `quat` [n, 4] and `half` [n, 3].
 
     One origin or one direction [1, 3] may serve all rays. A ray that starts inside a box does not
-    see that box.
+    hit that box.
     """
     count = max(len(origin), len(ray))
     distance = np.full(count, np.inf, ray.dtype)
     box = np.full(count, -1)
     normal = np.zeros((count, 3), ray.dtype)
     for k, axes in enumerate(matrix_of(quat).astype(ray.dtype)):
-        # Most rays miss most boxes: look closer only where the bounding sphere is met.
+        # Most rays miss most boxes: test only those that hit a box's bounding sphere.
         to_box = pos[k].astype(ray.dtype) - origin
         ahead = _dot(to_box, ray)
         off_sq = _dot(to_box, to_box) - ahead * ahead
@@ -59,7 +60,7 @@ def _some(rows: np.ndarray, chosen: np.ndarray) -> np.ndarray:
 
 
 def heights(course: Course, x: np.ndarray, y: np.ndarray, above: float = 50.0) -> np.ndarray:
-    """The surface under plan points, by vertical rays; -inf where there is none."""
+    """Heights of the surface at plan points, from vertical rays; -inf where there is none."""
     x, y = np.broadcast_arrays(np.asarray(x, float), np.asarray(y, float))
     origin = np.column_stack([x.ravel(), y.ravel(), np.full(x.size, above)])
     down = np.array([[0.0, 0.0, -1.0]])

@@ -20,19 +20,19 @@ PITCH_X_M, PITCH_Y_M = 0.55, 0.75
 HALF_X_M = (0.18, 0.36)
 HALF_Y_M = (0.28, 0.38)
 BURIED_M = 0.25
-"""Half of a rock's thickness: its underside never shows."""
+"""Half of a rock's thickness, so large that its underside stays below the ground."""
 JITTER_X_M, JITTER_Y_M = 0.12, 0.06
 LOWEST = 0.4
-"""Of the tallest rock's height."""
+"""Height of the lowest rock, as a share of the tallest rock's."""
 TURN_RAD = 0.4
 LEAN = 0.2
-"""A rock leans so far that its rim is up to this share of its height off the level."""
+"""A rock leans until its rim is off the level by up to this share of its height."""
 
 
 def rocks(difficulty: float, rng: np.random.Generator) -> Obstacle:
     tallest = HEIGHT_M.at(difficulty)
     start = rng.uniform(*RUN_UP_M)
-    # Rows of four and of three in turn: every line along the lane meets a rock in each pair.
+    # Rows of four and three alternate: every line along the lane meets a rock in each pair of rows.
     places = [
         (start + (row + 0.5) * PITCH_X_M, (column - 1.5 + row % 2 / 2) * PITCH_Y_M)
         for row in range(ROWS)
@@ -54,7 +54,7 @@ def rock(x: float, y: float, height: float, rng: np.random.Generator) -> Block:
     half = np.array([rng.uniform(*HALF_X_M), rng.uniform(*HALF_Y_M), BURIED_M])
     roll, pitch = LEAN * height * rng.uniform(-1, 1, 2) / half[[1, 0]]
     yaw = rng.uniform(-TURN_RAD, TURN_RAD)
-    # Lean about a level axis, then turn: small angles, so roll and pitch go into one rotation.
+    # Lean about a level axis, then turn. Angles are small: roll and pitch form one rotation.
     lean = np.array([1.0, roll / 2, pitch / 2, 0.0])
     turn = np.array([np.cos(yaw / 2), np.sin(yaw / 2)])
     w, a, b, _ = lean / np.linalg.norm(lean)

@@ -6,14 +6,14 @@ from swap.courses.course import Course
 from swap.courses.rays import heights
 
 CLEAR_M = 1.0
-"""From the middle of a robot to what it must not start on or in."""
+"""Least distance from the middle of a robot to ground that it must not start on."""
 BESIDE_M = 0.5
 STEP_M = 0.05
 LEVEL_M = 0.02
 
 
 def run_up(course: Course) -> float:
-    """How far ahead of x = 0 a robot may start, m."""
+    """How far in front of x = 0 a robot may start, m."""
     x = np.arange(0.0, max(course.goal_x, STEP_M), STEP_M)
     y = np.linspace(-BESIDE_M, BESIDE_M, 5)
     level = np.abs(heights(course, x[:, None], y[None]) - course.start_z) < LEVEL_M

@@ -1,4 +1,4 @@
-"""Builds a plane to walk along that is high on the left and low on the right."""
+"""Builds a plane that is high on the left and low on the right, to walk along."""
 
 from math import radians, tan
 
@@ -17,22 +17,23 @@ from swap.courses.twist import twist
 
 ANGLE_DEG = SizeRange(5.0, 60.0, "deg")
 RUN_UP_M = (2.5, 3.5)
-"""To the middle of the blend."""
+"""Distance to the middle of the transition from level to tilted."""
 LENGTH_M = (4.2, 4.8)
 LANE_M = 1.1
 SIDE_M = 1.3
 SPREAD = 1.25
-"""The blend is 1 m long 0.4 m from the midline, half of it where the feet are."""
+"""The transition is 1 m long at 0.4 m from the midline, and half as long where the feet are."""
 GRIP = 1.25
-"""Least friction over the slope's tangent: at 1 a robot slides that stands still, and this one
-walks."""
+"""Least friction divided by the slope's tangent: at 1 even a robot that stands still begins to
+slide, and this one walks."""
 MOST = 1.9
-"""But no more than this: MuJoCo's contacts get softer with friction, and feet would sink in."""
+"""Upper limit of that friction: MuJoCo's contacts get softer with friction, and feet would sink in.
+"""
 
 
 def lateral_slope(difficulty: float, rng: np.random.Generator) -> Obstacle:
     slope_y = tan(radians(ANGLE_DEG.at(difficulty)))
-    middle_z = LANE_M * slope_y  # the lane's low side is at 0: whoever is below it has slid off
+    middle_z = LANE_M * slope_y  # the lane's low side is at 0: a robot below it has slid off
     reach = SPREAD * SIDE_M
     into = rng.uniform(*RUN_UP_M)
     out = into + rng.uniform(*LENGTH_M)

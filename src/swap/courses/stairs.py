@@ -41,7 +41,7 @@ def stairs(difficulty: float, rng: np.random.Generator) -> Obstacle:
 
 
 def flight(start: float, rng: np.random.Generator) -> list[Interval]:
-    """Layers of a stepped pyramid, lowest first: each is one tread on the way up and down."""
+    """Layers of a stepped pyramid, lowest first; each gives one tread up and one down."""
     steps = int(rng.integers(STEPS[0], STEPS[1] + 1))
     tread = rng.uniform(*TREAD_M)
     end = start + 2 * (steps - 1) * tread + rng.uniform(*PLATFORM_M)

@@ -38,7 +38,7 @@ def stones(difficulty: float, rng: np.random.Generator) -> Obstacle:
             blocks.append(slab((x, x + length), across, wall))
             x += length
         ends.append(x)
-    far_edge = min(ends) + clear  # the longer row reaches nearer to the bank, or into it
+    far_edge = min(ends) + clear  # the longer row ends closer to the bank, or in it
     end = far_edge + LANDING_M[1]
     banks = [
         slab((-BEHIND_M, edge), (-LANE_M, LANE_M), wall),

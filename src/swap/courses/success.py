@@ -1,7 +1,7 @@
-"""Decides which robots have crossed their course. It knows no robot and no clock.
+"""Decides which robots have crossed their course, for any robot and any time step.
 
-Success is to be `reached` for HOLD_S without a break; `held` counts the time. Every test is the
-same, bit for bit, for the mirrored robot on the mirrored course.
+A robot succeeds if `reached` is true for HOLD_S without a break; `held` counts the time. Every test
+gives the same result for the mirrored robot on the mirrored course, bit for bit.
 """
 
 from collections.abc import Sequence
@@ -13,28 +13,29 @@ from torch import Tensor
 from swap.courses.course import Course
 
 PAST_M = 0.8
-"""The base this far past the obstacle's far edge."""
+"""How far the base must be past the obstacle's far edge."""
 UPRIGHT = -0.7
-"""The body's projected gravity z is below this; -1 is level."""
+"""The z of gravity in the body frame must be below this; -1 is level."""
 HOLD_S = 0.5
 FALLEN_Z = -0.8
-"""Ground inside the lane is above this everywhere, with room for a crouch; pits are below."""
+"""Base height of a fall: all ground in a lane is above it, even for a crouching robot; pits are
+below."""
 SUNK_M = 0.05
-"""A foot may be this far below the support's surface: soft contacts, the end of a round foot."""
+"""A foot may be this far below the surface it stands on: contacts are soft, and feet are round."""
 LIFTED_M = 0.5
-"""A foot this high above the support may be in swing (young policies step high, .43 m was seen)."""
+"""A foot up to this high above the ground counts as in swing (new policies lift it up to .43 m)."""
 
 
 @dataclass(frozen=True)
 class Goals:
-    """Where success lies for each world, all [N]."""
+    """What each robot must reach; one entry per world, all [N]."""
 
     x: Tensor
     """The obstacle's far edge."""
     z: Tensor
-    """Height of the far support on the midline."""
+    """Height of the ground behind the obstacle, on the midline."""
     tilt: Tensor
-    """Its slope in y."""
+    """Slope of that ground in y."""
     lane: Tensor
     """Half width of the lane."""
 
@@ -52,9 +53,11 @@ def goals(courses: Sequence[Course], device: str = "cpu") -> Goals:
 
 
 def reached(goals: Goals, base_pos: Tensor, gravity_z: Tensor, foot_pos: Tensor) -> Tensor:
-    """Base [N, 3], body-frame gravity z [N], feet [N, F, 3], all metres, world frame -> [N] bool.
+    """Whether each robot is past the obstacle, upright, in its lane, with all feet on the ground
+    behind the obstacle: [N] bool.
 
-    True for a robot past the obstacle, all feet on the far support, upright, in its lane.
+    `base_pos` [N, 3] and `foot_pos` [N, F, 3] are in the world frame, in metres; `gravity_z` [N] is
+    in the body frame.
     """
     past = base_pos[:, 0] > goals.x + PAST_M
     in_lane = base_pos[:, 1].abs() < goals.lane
@@ -66,10 +69,10 @@ def reached(goals: Goals, base_pos: Tensor, gravity_z: Tensor, foot_pos: Tensor)
 
 
 def held(time_s: Tensor, now: Tensor, dt_s: float) -> Tensor:
-    """How long each robot has been `reached` without a break [N]; success is >= HOLD_S."""
+    """How long `reached` has been true for each robot without a break [N]; success is >= HOLD_S."""
     return torch.where(now, time_s + dt_s, torch.zeros_like(time_s))
 
 
 def fallen(base_pos: Tensor) -> Tensor:
-    """[N, 3] -> [N] bool: the base is below any ground of any course."""
+    """Whether the base [N, 3] is below all ground of all courses: [N] bool."""
     return base_pos[:, 2] < FALLEN_Z

@@ -1,7 +1,7 @@
 """Builds tilted boxes, stairs and gaps: high on the left, low on the right, with the given height
 at the middle.
 
-The mirror image, right high, is `Course.mirror()`: it is for testing what was never trained on.
+`Course.mirror()` gives the mirror image, high on the right, to test what was never trained on.
 """
 
 from math import atan, cos, radians, tan
@@ -27,29 +27,28 @@ from swap.courses.stairs import STEP_M, flight
 from swap.courses.twist import twist
 
 HEIGHT_M = SizeRange(0.15, 1.9, "m")
-"""A lower one would sink into the ground within its lane, on the right."""
+"""On the right, the top of a lower box would be below the ground within the lane."""
 TILT_DEG = SizeRange(5.0, 20.0, "deg")
-"""How far tops are tilted: unless an angle is given, it rises with the size, from difficulty 0
-to 1."""
+"""The tilt of the tops at difficulty 0 and 1, unless an angle is given."""
 LANE_M = 1.25
 LIP_M = 0.03
-"""The wall of a tilted box is at least this high all across its lane: low boxes are tilted less."""
+"""Least height of a tilted box's wall anywhere in the lane; low boxes are therefore tilted less."""
 WIDE_M = 2.0
-"""Half width of a tilted box: its slanted right side covers the lane down to the ground."""
+"""Half width of a tilted box: so wide that its slanted right side closes the lane."""
 TWIST_X_M = 1.5
 SPREAD = 1.0
 RUN_UP_PAST_TWIST_M = (2.0, 2.5)
 
 
 def slope(difficulty: float, tilt_deg: float | None) -> float:
-    """Of the tops, in y."""
+    """The slope of the tops in y."""
     return tan(radians(TILT_DEG.at(difficulty) if tilt_deg is None else tilt_deg))
 
 
 def tilted_box(
     difficulty: float, rng: np.random.Generator, tilt_deg: float | None = None
 ) -> Obstacle:
-    """Level ground, tilted top: the wall is higher on the left."""
+    """A box with a tilted top on level ground: its wall is higher on the left."""
     height = HEIGHT_M.at(difficulty)
     slope_y = min(slope(difficulty, tilt_deg), (height - LIP_M) / LANE_M)
     face = rng.uniform(*RUN_UP_M)
@@ -71,7 +70,7 @@ def tilted_box(
 def tilted_gap(
     difficulty: float, rng: np.random.Generator, tilt_deg: float | None = None
 ) -> Obstacle:
-    """Both banks tilted, the near one after a level start."""
+    """A gap between two tilted banks, the near one after a level start."""
     slope_y = slope(difficulty, tilt_deg)
     edge = TWIST_X_M + rng.uniform(*RUN_UP_PAST_TWIST_M)
     far_edge = edge + WIDTH_M.at(difficulty)
@@ -92,7 +91,8 @@ def tilted_gap(
 def tilted_stairs(
     difficulty: float, rng: np.random.Generator, tilt_deg: float | None = None
 ) -> Obstacle:
-    """Every tread tilted, and the ground before and after them, so that all steps are equal."""
+    """Stairs with tilted treads; the ground before and after is tilted too, so that all steps are
+    equal."""
     step, slope_y = STEP_M.at(difficulty), slope(difficulty, tilt_deg)
     side = LANE_M + OVERLAP_M
     layers = flight(TWIST_X_M + rng.uniform(*RUN_UP_PAST_TWIST_M), rng)
@@ -112,7 +112,7 @@ def tilted_stairs(
 
 
 def approach(end: float, half_width: float, slope_y: float, thick: float = THICK_M) -> list[Block]:
-    """Level at the start, then twisted, then tilted up to `end`."""
+    """Ground that is level at the start, then twists, and is tilted up to `end`."""
     reach = SPREAD * half_width
     return [
         ground((-BEHIND_M, TWIST_X_M - reach), half_width),

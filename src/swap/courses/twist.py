@@ -20,7 +20,7 @@ from swap.courses.blocks import OVERLAP_M, Block, Interval, Plane, plate
 
 
 def twist(x: float, half_width: float, z: float, slope_y: float, spread: float) -> list[Block]:
-    """Level before x, tilted after it. A negative spread is the way out: tilted, then level."""
+    """Ground that is level before x and tilted after it; a negative spread reverses this."""
     reach = spread * half_width
 
     def at(ahead: float, side: float) -> Interval:

@@ -1,1 +1,1 @@
-"""Threads, CUDA graphs, Warp, and memory: what the computing hardware needs."""
+"""Code that deals with the hardware: threads, CUDA graphs, Warp and Triton, and memory."""

@@ -1,10 +1,10 @@
-"""The device a user names, and whether torch.compile works on it."""
+"""Chooses the device that a user names, and checks whether torch.compile works on it."""
 
 from swap.errors import UserError
 
 
 def chosen(name: str) -> str:
-    """cpu, cuda, cuda:1, or auto -> the device to use, or a line that says what is there."""
+    """Resolve cpu, cuda, cuda:1 or auto to a device; UserError if this machine does not have it."""
     import torch
 
     if name == "auto":
@@ -22,12 +22,12 @@ def chosen(name: str) -> str:
 
 
 def check_compiles(device: str) -> None:
-    """torch.compile needs a compiler of the machine's own; try it before anything is measured."""
+    """Try torch.compile before anything is measured: it needs a C++ compiler on this machine."""
     import torch
 
     try:
         torch.compile(lambda x: x * x + 1)(torch.ones(8, device=device))
-    except Exception as error:  # whatever it meets: torch wraps and rewraps it
+    except Exception as error:  # torch wraps the cause in errors of many types
         why = " ".join(str(error).split())[:120] or type(error).__name__
         raise UserError(
             f"torch.compile does not work here ({why} ...); it needs a C++ compiler, e.g. "

@@ -1,10 +1,14 @@
-"""Records work on a GPU as a CUDA graph and replays it in one launch; calls it plainly elsewhere.
+"""Records work on a GPU as a CUDA graph and replays it in one launch; elsewhere it just calls it.
 
-A recording replays the very kernels it saw, on the very addresses. So the work reads its arguments,
-which are tensors and are copied to where the recording looks for them, and tensors that outlive it;
-it writes to the latter only. It chooses nothing on the host (no `.item()`, no `if tensor`), draws
-random numbers only from `generators`, and its results are overwritten by the next call. Warp's
-launches are recorded too, if they go to torch's current stream.
+A recording replays the same kernels on the same addresses. The work must therefore keep some rules:
+
+- It reads only its arguments and tensors that outlive it, and writes only to the latter. Arguments
+  are tensors; each call copies them to the addresses that were recorded.
+- It makes no choice on the host (no `.item()`, no `if tensor`).
+- It draws random numbers only from `generators`.
+
+The next call overwrites its results. Warp launches are recorded too if they go to torch's current
+stream.
 """
 
 import gc
@@ -19,12 +23,12 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 WARM_UP = 3
-"""Calls before the recording: libraries choose their kernels and take their workspaces."""
+"""Calls before the recording, in which libraries choose kernels and allocate workspaces."""
 
 
 class GraphedCallable(Generic[P, T]):
-    """Call it as the work itself, with tensors. The warm-up is real work too: nothing is run for
-    nothing."""
+    """Stands in for `work`: call it with the same tensors. Warm-up calls do the real work too, so
+    no call is wasted."""
 
     def __init__(
         self,
@@ -57,14 +61,14 @@ class GraphedCallable(Generic[P, T]):
         return self._result
 
     def _take(self, args: Sequence[Any], named: Mapping[str, Any]) -> None:
-        """Copy the arguments to where the recording looks for them."""
+        """Copy the arguments to the addresses that the recording reads."""
         if not self._calls:
             self._args = tuple(torch.empty_like(x, device=self.device) for x in args)
             self._named = {k: torch.empty_like(x, device=self.device) for k, x in named.items()}
         assert named.keys() == self._named.keys(), f"{[*named]}, not {[*self._named]}"
         pairs = [*zip(self._args, args, strict=True)]
         pairs += [(mine, named[name]) for name, mine in self._named.items()]
-        for mine, x in pairs:  # a copy would stretch one and round the other without a word
+        for mine, x in pairs:  # copy_ would silently broadcast a shape and cast a dtype
             assert x.shape == mine.shape, f"{list(x.shape)}, first {list(mine.shape)}"
             assert x.dtype == mine.dtype, f"{x.dtype}, first {mine.dtype}"
             mine.copy_(x.detach())
@@ -73,12 +77,12 @@ class GraphedCallable(Generic[P, T]):
         return self.work(*self._args, **self._named)
 
     def _beside(self) -> T:
-        """On the stream that will record: memory and workspaces taken now are reused then."""
+        """Run on the stream that will record, so that its memory and workspaces are reused then."""
         assert self._stream is not None
         main = torch.cuda.current_stream()
         self._stream.wait_stream(main)
         with torch.cuda.stream(self._stream), warnings.catch_warnings():
-            # Adam asks whether it is meant to run without a recording: this once it is.
+            # Adam warns when a capturable instance runs uncaptured; in the warm-up that is meant.
             warnings.filterwarnings("ignore", "This instance was constructed with capturable")
             result = self._run()
         main.wait_stream(self._stream)
@@ -86,11 +90,11 @@ class GraphedCallable(Generic[P, T]):
 
     def _record(self) -> torch.cuda.CUDAGraph:
         graph = torch.cuda.CUDAGraph()
-        for generator in self.generators:  # each replay then draws on where the last one stopped
+        for generator in self.generators:  # so that each replay continues its random sequence
             graph.register_generator_state(generator)
         torch.cuda.synchronize()
         gc.collect()
-        gc.disable()  # an array collected now would be freed into the recording
+        gc.disable()  # freeing an array during the capture would become part of it
         try:
             with torch.cuda.graph(graph, stream=self._stream):
                 self._result = self._run()

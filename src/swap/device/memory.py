@@ -1,7 +1,7 @@
 """Estimates how much memory a number of worlds takes.
 
-It is told, and refused where the machine has less, before anything is built: a machine that runs
-out of memory later may say nothing at all, or stop some other program.
+The estimate is printed before anything is built, and more worlds than fit are refused: a machine
+that runs out of memory later may give no message at all, or stop another program.
 """
 
 import contextlib
@@ -11,23 +11,24 @@ from pathlib import Path
 from swap.errors import UserError
 
 MIB_A_WORLD = {
-    ("cpu", False): 0.4,  # `tiny`, an iteration of 512 worlds less one of 128: 0.22, with room
-    ("cpu", True): 1.7,  # `swap`, built with 256 worlds less 64: 1.1, with room for its work
+    # From the memory of two runs with different numbers of worlds, plus a margin.
+    ("cpu", False): 0.4,  # `tiny`, an iteration with 512 worlds and one with 128: 0.22
+    ("cpu", True): 1.7,  # `swap`, built with 256 worlds and with 64: 1.1, before its working memory
     ("gpu", False): 0.25,  # `teacher`: 1.5 GiB with 6000 worlds, docs/log.md
     ("gpu", True): 1.7,  # `swap`: 9.7 GiB with 6000 worlds, docs/log.md
 }
-"""By engine, and whether a world model learns."""
+"""MiB per world, by engine and by whether a world model is trained."""
 CGROUP = Path("/sys/fs/cgroup/memory.max")
-"""What a container may use; a number, or `max`."""
+"""Holds the container's memory limit: a number of bytes, or `max`."""
 
 
 def needed_mib(worlds: int, engine: str, *, world_model: bool = False) -> float:
-    """Of all of them together."""
+    """MiB that all worlds take together."""
     return worlds * MIB_A_WORLD["gpu" if engine == "gpu" else "cpu", world_model]
 
 
 def machine_mib(device: str) -> float:
-    """All memory of the GPU, or all that this process may use of the machine's."""
+    """Total memory of the GPU in MiB, or what this process may use of the machine's memory."""
     if device.startswith("cuda"):
         import torch
 
@@ -41,14 +42,16 @@ def machine_mib(device: str) -> float:
 def check_memory(
     worlds: int, device: str, *, world_model: bool = False, option: str = "--worlds"
 ) -> str:
-    """`memory: about 0.4 of 15.6 GiB for 1,000 worlds`; UserError if that is more than there is."""
+    """Return a line like `memory: about 0.4 of 15.6 GiB for 1,000 worlds`; UserError if they do
+    not fit."""
     engine = "gpu" if device.startswith("cuda") else "cpu"
     gib, have = check_room(worlds, needed_mib(1, engine, world_model=world_model), device, option)
     return f"memory: about {gib:,.1f} of {have:,.1f} GiB for {worlds:,} worlds"
 
 
 def check_room(count: int, mib_each: float, device: str, option: str) -> tuple[float, float]:
-    """GiB that so many things take, and that there are; UserError if the former is more."""
+    """Return the GiB that `count` things need and the GiB there are; UserError if they do not
+    fit."""
     need, have = count * mib_each / 1024, machine_mib(device) / 1024
     if need > have:
         raise UserError(

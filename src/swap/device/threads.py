@@ -8,8 +8,11 @@ import torch
 
 @contextmanager
 def one_thread(wanted: bool) -> Iterator[None]:
-    """The CPU engine has threads of its own, and to share work of this size among torch's takes
-    longer than to do it: inference for 128 worlds takes 8.5 ms on 2 threads, 3.4 on one."""
+    """Run the body with one torch thread if `wanted`.
+
+    The CPU engine has threads of its own, and the networks are too small to gain from several:
+    inference for 128 worlds takes 8.5 ms on 2 threads, 3.4 on one.
+    """
     threads = torch.get_num_threads()
     if not wanted or threads == 1:
         yield

@@ -1,9 +1,9 @@
-"""Triton, where there is one: which of our kernels are used, and how they are launched.
+"""Decides which Triton kernels are used, and launches them.
 
-A kernel stands for steps of torch that do the same, and each caller falls back on those: without a
-GPU, without Triton, or without a C compiler for it. SWAP_KERNELS=none switches them off, names with
-commas between leave only those. With TRITON_INTERPRET=1 they run on a CPU, slowly: so they are
-tested.
+Each kernel replaces torch operations that compute the same, and every caller falls back on those
+without a GPU, without Triton, or without the C compiler that Triton needs. SWAP_KERNELS=none
+switches the kernels off; a comma-separated list of names uses only those. With TRITON_INTERPRET=1
+they run on a CPU, slowly, which is how they are tested.
 """
 
 import os
@@ -26,23 +26,23 @@ except ImportError:  # torch brings it along only for GPUs
 KERNELS = frozenset(
     {"norm_silu", "hidden", "basis", "gates", "loop", "conv", "loss", "ppo", "statistics"}
 )
-"""All there are."""
+"""The names of all kernels."""
 VARIABLE = "SWAP_KERNELS"
 INTERPRETED = os.environ.get("TRITON_INTERPRET") == "1"
 DTYPES = (torch.float32, torch.bfloat16)
 
 
 def jit(kernel: Any) -> Any:
-    """A function in Triton's language; without Triton, one that nobody calls."""
+    """Mark a function as a Triton kernel; without Triton it stays as it is and is never called."""
     return kernel if triton is None else triton.jit(kernel)
 
 
 def usable(kernel: str, *tensors: Tensor) -> bool:
-    """Whether the kernel of that name is wanted, and can work on these."""
+    """Whether the named kernel is switched on and can work on these tensors."""
     return (
         wanted(kernel)
         and all(x.dtype in DTYPES and (x.is_cuda or INTERPRETED) for x in tensors)
-        and not torch.compiler.is_compiling()  # a compiler does better with steps it can see into
+        and not torch.compiler.is_compiling()  # torch.compile does better with plain operations
         and works()
     )
 
@@ -64,20 +64,20 @@ def _named(text: str) -> frozenset[str]:
 
 @cache
 def works() -> bool:
-    """Whether Triton is there and works: it wants a C compiler and Python's headers."""
+    """Whether Triton is installed and works: it needs a C compiler and Python's headers."""
     if triton is None:
         return False
     prepare(TRITON)
     try:
         x = torch.zeros(1, device="cpu" if INTERPRETED else "cuda")
         launch(_add_one, 1, x)
-    except Exception:  # whatever its compiler says, the plain steps do the same
+    except Exception:  # whatever the error, the torch operations do the same
         return False
     return True
 
 
 def padded(width: int) -> int:
-    """Blocks in Triton are powers of two."""
+    """Round up to a power of two, which Triton's block sizes must be."""
     return 1 << max(0, width - 1).bit_length()
 
 
@@ -89,10 +89,10 @@ def launch(
     stages: int | None = None,
     **constants: Any,
 ) -> None:
-    """Run `programs` of a kernel on torch's current stream.
+    """Run `programs` instances of a kernel on torch's current stream.
 
-    Products and sums are not fused into one rounding: the compiler might fuse them in one view and
-    not in the other.
+    The compiler may not fuse a product and a sum into one rounding: it might do so in one view and
+    not in the other, and the mirror would no longer be exact.
     """
     if stages is not None:
         constants["num_stages"] = stages

@@ -14,8 +14,8 @@ _streams: dict[tuple[int, int], wp.Stream] = {}
 
 
 def warp_stream(device: torch.device) -> wp.Stream:
-    """Torch's current stream as Warp knows it. Kept: registering one costs more than a launch, and
-    must not happen while it records."""
+    """Return torch's current stream as a Warp stream. The result is cached: registering a stream
+    costs more than a launch, and must not happen while the stream records."""
     stream = torch.cuda.current_stream(device)
     key = (stream.device.index, stream.cuda_stream)
     if key not in _streams:
@@ -34,26 +34,26 @@ class WarpGraph:
 
     @contextlib.contextmanager
     def scope(self) -> Iterator[Any]:
-        """Warp launches inside go where torch's go, so both see each other's work in order."""
+        """Send Warp launches inside to torch's stream, so that both run in program order."""
         with wp.ScopedDevice(self._device):
             if not self._device.is_cuda:
                 yield None
                 return
             stream = warp_stream(self._torch_device)
-            with wp.ScopedStream(stream, sync_enter=False):  # torch's order is the order
+            with wp.ScopedStream(stream, sync_enter=False):  # one stream needs no sync
                 yield stream
 
     def record(self, work: Callable[[], None]) -> None:
-        """Run the work twice, once to compile its kernels and once to record it. Arrays it uses
-        must live and stay where they are as long as the recording is played."""
-        # A stream of our own: CUDA cannot record on the default one.
+        """Run the work twice, once to compile its kernels and once to record it. The arrays it uses
+        must stay alive, at the same address, as long as the recording is played."""
+        # On a stream of our own: CUDA cannot record on the default one.
         side = torch.cuda.Stream(self._torch_device) if self._device.is_cuda else None
         wp.synchronize_device(self._device)
         with torch.cuda.stream(side), self.scope() as stream:
             with announce_compilation():
                 work()
             gc.collect()
-            gc.disable()  # an array collected now would be freed into the recording
+            gc.disable()  # freeing an array during the capture would become part of it
             try:
                 with wp.ScopedCapture(self._device, stream=stream) as capture:
                     work()

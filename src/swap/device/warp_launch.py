@@ -1,7 +1,7 @@
 """Launches Warp kernels on torch tensors, on torch's current stream, without copies.
 
-A CUDA graph keeps pointers, so views are made once an argument and remade only when the caller
-passes other storage.
+A CUDA graph keeps pointers, so each argument's view is made once and remade only when the caller
+passes a tensor with other storage.
 """
 
 from collections.abc import Sequence
@@ -17,14 +17,14 @@ from swap.errors import UserError
 
 MODULE_OPTIONS = {
     "enable_backward": False,
-    # Reciprocals and roots a bit or two less exact (CUDA only); signs still mirror exactly.
+    # Reciprocals and roots lose a bit or two (CUDA only), but signs still mirror exactly.
     "fast_math": True,
     "default_grid_stride": False,
 }
 
 
 class WarpViews:
-    """Warp views of torch tensors, one for each argument name, checked when they are made."""
+    """Keeps Warp views of torch tensors, one per argument name, and checks each when it is made."""
 
     def __init__(self, device: torch.device) -> None:
         init_warp()
@@ -34,7 +34,7 @@ class WarpViews:
     def __call__(
         self, name: str, tensor: Tensor, shape: Sequence[int], dtype: Any = wp.float32
     ) -> Any:
-        """A view of `tensor`, which must have this shape; `dtype` may be a Warp vector."""
+        """Return a view of `tensor`, which must have this shape; `dtype` may be a Warp vector."""
         key = (tensor.data_ptr(), tensor.shape, tensor.stride(), tensor.dtype, tensor.device)
         if name not in self._views or self._views[name][0] != key:
             self._check(name, tensor, tuple(shape), dtype)
@@ -65,7 +65,7 @@ def same_device(a: torch.device, b: torch.device) -> bool:
 
 
 def launch(kernel: wp.Kernel, dim: Sequence[int], inputs: Sequence[Any], device: Any) -> None:
-    """Run a kernel in order with torch's own work: on CUDA, on torch's current stream."""
+    """Run a kernel; on CUDA it goes to torch's current stream, in order with torch's own work."""
     if device.type == "cuda":
         wp.launch(kernel, dim=dim, inputs=inputs, stream=warp_stream(device))
     else:

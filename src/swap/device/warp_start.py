@@ -1,4 +1,4 @@
-"""Starts Warp quietly, tests whether it runs on a device, and says when it compiles."""
+"""Starts Warp quietly, tests whether it runs on a device, and announces long compilations."""
 
 import contextlib
 import os
@@ -13,23 +13,23 @@ import warp as wp
 from swap.caches import WARP, prepare
 
 PATIENCE_S = 4.0
-"""Kernels from the cache load faster than this."""
+"""Time after which a compilation is announced; kernels from the cache load faster than this."""
 COMPILING = "compiling kernels, once; this may take a minute"
 
 
 @cache
 def init_warp() -> None:
-    """Start Warp. It would greet every user, warn those without a GPU, and report every kernel."""
+    """Start Warp without its greeting, its warning that there is no GPU, and its kernel reports."""
     prepare(WARP)
     wp.config.log_level = wp.LOG_WARNING
-    # Its library, not its Python, writes the warning: only the file behind stderr can refuse it.
+    # The warning comes from Warp's C++ library, so only redirecting the stderr file silences it.
     with contextlib.nullcontext() if torch.cuda.is_available() else _deaf():
         wp.init()
 
 
 @contextlib.contextmanager
 def _deaf() -> Iterator[None]:
-    """Nothing reaches the process's stderr."""
+    """Discard everything that the process writes to stderr."""
     sys.stderr.flush()
     kept, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, 2)
@@ -43,7 +43,7 @@ def _deaf() -> Iterator[None]:
 
 @contextlib.contextmanager
 def announce_compilation() -> Iterator[None]:
-    """Around work that may compile: one line on stderr, if it takes long enough to wonder."""
+    """Wrap work that may compile: print one line on stderr if it takes longer than PATIENCE_S."""
     word = threading.Timer(PATIENCE_S, lambda: print(COMPILING, file=sys.stderr, flush=True))
     word.daemon = True
     word.start()
@@ -60,7 +60,7 @@ def touch(x: wp.array[float]) -> None:
 
 @cache
 def warp_runs_on(device: str) -> bool:
-    """Whether Warp's kernels run here: some builds lack the compiler for CPUs."""
+    """Whether Warp kernels run on this device: some builds of Warp lack the CPU compiler."""
     if device.startswith("cuda") and not torch.cuda.is_available():
         return False
     init_warp()
@@ -68,5 +68,5 @@ def warp_runs_on(device: str) -> bool:
         x = wp.zeros(1, dtype=float, device=device)
         wp.launch(touch, dim=1, inputs=[x], device=device)
         return bool(x.numpy()[0] == 1.0)
-    except Exception:  # whatever it is, the answer is no
+    except Exception:  # any error means no
         return False

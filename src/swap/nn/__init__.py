@@ -1,11 +1,11 @@
-"""Layers that obey a Rep exactly, each with a plain twin (`equivariant=False`). Read in this order:
+"""Layers that are exactly equivariant, each with a plain twin (`equivariant=False`). Read in order:
 
 views -> basis -> init -> linear -> norm -> mlp -> conv -> gru -> stacked -> categorical -> orbits
 -> gaussian -> running_norm
 
-Then the same by kernels of Triton, each beside what it stands for: fused_hidden, fused_basis and
-fused_mlp; fused, fused_conv, conv_kernels and fused_trunk; fused_gates (gru); fused_draw
-(categorical).
+Then the Triton kernels that replace them on a GPU: fused_hidden, fused_basis and fused_mlp (mlp);
+fused, fused_conv, conv_kernels and fused_trunk (conv); fused_gates (gru); fused_draw (categorical);
+fused_statistics (running_norm).
 """
 
 from swap.nn.basis import Basis

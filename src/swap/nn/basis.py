@@ -16,10 +16,10 @@ from swap.symmetry import SQRT_HALF, Gather, Parity, Rep
 
 
 class Basis(nn.Module):
-    """`split`: flat tensor -> (even, odd). `merge`: (even, odd) -> flat tensor.
+    """`split` turns a flat tensor into (even, odd); `merge` turns (even, odd) into a flat tensor.
 
-    Regular features are split by a butterfly without its factor 1/√2; whoever uses them multiplies
-    by `scale`. A plain basis (`equivariant=False`) passes one tensor through.
+    Regular features are split by a butterfly without its factor 1/√2, so the caller multiplies by
+    `scale`. A plain basis (`equivariant=False`) passes one tensor through.
     """
 
     def __init__(self, rep: Rep, *, equivariant: bool = True) -> None:
@@ -64,13 +64,13 @@ class Basis(nn.Module):
 
     @property
     def gathers(self) -> tuple[Tensor, ...]:
-        """The tables of `split`, then those of `merge`: a, b, and signs and scales."""
+        """The tables of `split`, then those of `merge`; each is a, b, and (signs, scales)."""
         names = [f"{way}_{key}" for way in ("split", "merge") for key in ("a", "b", "factors")]
         return tuple(getattr(self, name) for name in names)
 
 
 def _gather(x: Tensor, a: Tensor, b: Tensor, factors: Tensor) -> Tensor:
-    """Add first, scale after: exact under the mirror (see symmetry/parity.py)."""
+    """Add first and scale after, which keeps the mirror exact (see symmetry/parity.py)."""
     sign, scale = factors.to(x.dtype)
     return (x.index_select(-1, a) + x.index_select(-1, b) * sign) * scale
 
@@ -82,7 +82,7 @@ class _Split(Function):
     def forward(ctx: Any, x: Tensor, n_even: int, *gathers: Tensor) -> Parts:
         ctx.save_for_backward(*gathers)
         coordinates = _gather(x, *gathers[:3])
-        # Copies, not views of one tensor: each part is then aligned in memory like any other.
+        # Copies, not views of one tensor, so that each part is aligned in memory.
         return coordinates[..., :n_even].contiguous(), coordinates[..., n_even:].contiguous()
 
     @staticmethod

@@ -1,8 +1,8 @@
-"""Paired categorical latents: sampling from noise passed in, and their KL.
+"""Samples paired categorical latents from given noise, and computes their KL.
 
 The mirror swaps variables, not classes: variable i of the left view with variable i of the right.
-(Swapping classes inside one variable would forbid it to be sure of anything in a symmetric scene.)
-Noise is an argument, so a mirrored rollout can be given the mirrored noise and comes out mirrored.
+(If it swapped classes inside a variable, that variable could not prefer one of them in a symmetric
+scene.) Noise is an argument, so that mirrored noise makes a mirrored rollout.
 """
 
 from dataclasses import dataclass
@@ -23,7 +23,8 @@ from swap.symmetry import Rep, regular
 class Categoricals:
     """`variables` independent one-hot variables of `classes`; logits and samples are flat tensors.
 
-    Each probability is mixed with a little of the uniform one, which bounds every KL.
+    Probabilities are mixed with a small share (`unimix`) of the uniform distribution, which bounds
+    every KL.
     """
 
     variables: int = 32
@@ -54,7 +55,7 @@ class Categoricals:
         return -torch.log(-torch.log(uniform.clamp_min(torch.finfo(like.dtype).tiny)))
 
     def log_probs(self, logits: Tensor) -> tuple[Tensor, ...]:
-        """Log-probabilities of each view [..., variables, classes], uniform share mixed in."""
+        """Log-probabilities of each view [..., variables, classes], with `unimix` mixed in."""
         self._check(logits)
         mixed = []
         for view in views_of(logits, self.equivariant):
@@ -67,13 +68,13 @@ class Categoricals:
         return self._choose(logits, noise)
 
     def mode(self, logits: Tensor) -> Tensor:
-        """The likeliest one-hot values, with the same gradients."""
+        """The most likely one-hot values, with the same gradients as `sample`."""
         return self._choose(logits, None)
 
     def _choose(self, logits: Tensor, noise: Tensor | None) -> Tensor:
         self._check(logits)
         p = pointwise(self._probs, split_views(logits, self.equivariant))
-        # An argmax does not see the order of rows, so both views are one tensor from here on.
+        # An argmax does not depend on the order of rows, so both views can share one tensor now.
         scores = p if noise is None else pointwise(torch.log, p) + noise.view_as(p)
         rows = (p.unflatten(-1, (-1, self.classes)), scores.unflatten(-1, (-1, self.classes)))
         return _OneHot.apply(*rows).view_as(logits)
@@ -104,8 +105,8 @@ class Categoricals:
 
 
 class _OneHot(Function):
-    """Probabilities and scores [..., classes] -> 1 where the score is highest; the gradient is that
-    of the probabilities."""
+    """Puts 1 at the class with the highest score, 0 elsewhere [..., classes]; the gradient goes to
+    the probabilities."""
 
     @staticmethod
     def forward(ctx: Any, p: Tensor, scores: Tensor) -> Tensor:

@@ -1,10 +1,10 @@
-"""Image encoder and decoder on two views: the image, and the image flipped.
+"""Encodes and decodes images in two views: the image and the flipped image.
 
-Every equivariant map from images to regular features is (f(x), f(flip x)) for some plain f. So a
-view is an ordinary feature map in its own coordinates, the second view in mirrored ones, and
-mirroring the image only swaps the views. Stock convolutions do the rest: no flipped kernels, and no
-condition on stride, padding or image width. By default the views meet after the trunk (unmixed,
-half the FLOPs); `mixed` lets each view also read the other, flipped into its coordinates.
+Every equivariant map from images to regular features is (f(x), f(flip x)) for some plain f. So each
+view is an ordinary feature map, the second one in mirrored coordinates, and mirroring the image
+only swaps the views. Standard convolutions suffice: no flipped kernels, and no condition on stride,
+padding or image width. By default the views meet after the trunk (unmixed, half the FLOPs); with
+`mixed` each view also reads the other one, flipped into its own coordinates.
 """
 
 from collections.abc import Callable, Sequence
@@ -23,17 +23,17 @@ from swap.nn.views import Parts, halves, per_view
 from swap.symmetry import Rep, regular
 
 KERNEL, STRIDE, PADDING = 4, 2, 1
-"""Each layer halves the image, or doubles it on the way back [WMP]."""
+"""Each layer halves the image; in the decoder it doubles it [WMP]."""
 
 
 class ViewConv(nn.Module):
-    """One convolution, or transposed one, shared by the views."""
+    """One convolution, or one transposed convolution, shared by the views."""
 
     def __init__(self, c_in: int, c_out: int, strength: float, *, up: bool, norm: bool) -> None:
         super().__init__()
         self.up = up
         shape = (c_in, c_out) if up else (c_out, c_in)
-        # A transposed convolution of stride s reaches each output pixel (k/s)² times per channel.
+        # In a transposed convolution of stride s an output pixel reads (k/s)² inputs per channel.
         reads = c_in * (KERNEL // STRIDE if up else KERNEL) ** 2
         self.weight = nn.Parameter(torch.randn(*shape, KERNEL, KERNEL) * strength * reads**-0.5)
         self.bias = nn.Parameter(torch.zeros(c_out)) if not norm else None
@@ -44,9 +44,9 @@ class ViewConv(nn.Module):
         weights = per_view(self.weight, n)
         biases = (None,) * n if self.bias is None else per_view(self.bias, n)
         conv = F.conv_transpose2d if self.up else F.conv2d
-        # Channels side by side in memory, as a GPU's convolutions like them best.
+        # With channels last in memory a GPU's convolutions are fastest.
         views = tuple(v.contiguous(memory_format=torch.channels_last) for v in views)
-        # One call a view: in one call for both, a row's place in the batch can change its rounding.
+        # One call per view: in a joint batch, a row's position could change its rounding.
         out = tuple(
             conv(v, w, b, stride=STRIDE, padding=PADDING)
             for v, w, b in zip(views, weights, biases, strict=True)
@@ -60,7 +60,7 @@ class ViewConv(nn.Module):
 
 
 def mix(views: Parts) -> Parts:
-    """Each view with the other one beside it, flipped into its coordinates."""
+    """Append to each view's channels those of the other view, flipped into its coordinates."""
     if len(views) == 1:
         return views
     a, b = views
@@ -68,10 +68,10 @@ def mix(views: Parts) -> Parts:
 
 
 class ConvTrunk(nn.Module):
-    """Images [B, c, H, W] -> flat regular features. `channels` count both views.
+    """Encodes images [B, c, H, W] as flat regular features. `channels` count both views.
 
-    `ones`: a plane of ones beside the image. Norms make features independent of the strength of
-    their input; with it they keep its absolute value.
+    `ones` adds a channel of ones to the image. Norms make features independent of the scale of
+    their input; with this channel they still see its absolute value.
     """
 
     def __init__(
@@ -128,12 +128,12 @@ class ConvTrunk(nn.Module):
         return torch.cat((image, torch.ones_like(image[:, :1])), 1) if self.ones else image
 
     def dense(self) -> nn.Module:
-        """The same function with both views in one batch: stock layers, half the calls."""
+        """The same function with both views in one batch: standard layers, half the calls."""
         return _OneBatch(self) if self.equivariant else self
 
 
 class _OneBatch(nn.Module):
-    """A two-view trunk run as a plain one on a batch of both views. Equal up to rounding."""
+    """Runs a two-view trunk as a plain one, on a batch of both views; equal up to rounding."""
 
     def __init__(self, trunk: ConvTrunk) -> None:
         super().__init__()
@@ -151,7 +151,7 @@ class _OneBatch(nn.Module):
 
 
 class ConvDecoder(nn.Module):
-    """Features of any Rep -> images [B, c, H, W], each pixel the mean of what both views say."""
+    """Decodes features of any Rep to images [B, c, H, W]; each pixel is the mean of both views."""
 
     def __init__(
         self,
@@ -205,7 +205,7 @@ class ConvDecoder(nn.Module):
 
 
 def check_image_size(size: tuple[int, int], channels: Sequence[int]) -> None:
-    """One line if images of this size cannot be halved once a layer."""
+    """Raise a UserError if images of this size cannot be halved once per layer."""
     if not channels:
         raise UserError("a trunk needs channels, e.g. (32, 64, 128, 256)")
     shrink = STRIDE ** len(channels)

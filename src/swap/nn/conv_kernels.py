@@ -1,4 +1,4 @@
-"""The Triton kernels of `fused_conv`, which says what they do and with which tensors."""
+"""Holds the Triton kernels of `fused_conv`, where their work and their tensors are described."""
 
 from swap.device.triton_launch import jit, tl
 
@@ -16,8 +16,8 @@ def _product(a, b, total, exact: tl.constexpr):  # type: ignore[no-untyped-def]
 def _finish(  # type: ignore[no-untyped-def]
     total, tied, before, out, at, past, inside, column, known, eps, outputs, kind: tl.constexpr
 ):
-    """Store the sums of some pixels at `at`; those of before are at `past`. Gives what the pixels
-    add to the gradient of bias or gain."""
+    """Finish the sums of some pixels and store them at `at`; the sums before the norm or bias are
+    at `past`. Returns what these pixels add to the gradient of bias or gain."""
     added = total
     store = out.dtype.element_ty
     if kind == 1 or kind == 2:
@@ -66,15 +66,15 @@ def _patch(  # type: ignore[no-untyped-def]
     channel: tl.constexpr,
     image: tl.constexpr,
 ):
-    """Entries j of patches whose first pixel is (row, column): [block, len(j)]. A patch is four
-    rows of four pixels with all their channels."""
+    """Load entries j of the patches whose first pixel is (row, column): [block, len(j)]. A patch is
+    four rows of four pixels with all their channels."""
     c = (j % channels)[None, :]
     row = row[:, None] + (j // (4 * channels))[None, :]
     column = column[:, None] + ((j // channels) % 4)[None, :]
     there = inside[:, None] & (j < 16 * channels)[None, :]
     there = there & (row >= 0) & (row < rows) & (column >= 0) & (column < columns)
     if image:
-        # The second view is the same picture from right to left.
+        # The second view is the same image, read from right to left.
         column = tl.where(view == 1, columns - 1 - column, column)
         at = image_at[:, None] + row * columns + column
         a = tl.load(x + at, mask=there & (c == 0), other=0.0)
@@ -221,8 +221,8 @@ def up(  # type: ignore[no-untyped-def]
         x_ = p % columns
         image_at = n * x_image + view * x_view
         both = inside[:, None] & known[None, :]
-        # An output pixel reads two rows and two columns; which ones, and by which weights, depends
-        # on whether its own row and column are even or odd.
+        # An output pixel reads two rows and two columns. Which ones, and with which weights,
+        # depends on whether its own row and column are even or odd.
         for odd in range(4):
             py = odd // 2
             px = odd % 2
@@ -332,7 +332,7 @@ def weight_gradient(  # type: ignore[no-untyped-def]
             other=0.0,
         )
         total = _product(tl.trans(a), d, total, exact)
-    # As a layer keeps its weights: [small's channels, large's channels, ky, kx].
+    # In the order of a layer's weights: [small's channels, large's channels, ky, kx].
     to = column[None, :] * (channels * 16) + ((j % channels) * 16 + j // channels)[:, None]
     place = sums + (view * splits + split) * (outputs * channels * 16)
     tl.store(place + to, total, mask=(j < 16 * channels)[:, None] & known[None, :])
@@ -436,7 +436,7 @@ def add_views(  # type: ignore[no-untyped-def]
         source = sums + s.to(tl.int64)[:, None] * size + at[None, :]
         part = tl.load(source, mask=inside, other=0.0)
         if both:
-            # Pairs first: two sums might be taken in two orders, as the compiler sees fit.
+            # Add the two views entry by entry first: the compiler might order two sums differently.
             part += tl.load(source + several * size, mask=inside, other=0.0)
         total += part
     tl.store(out + at, tl.sum(total, 0), mask=at < size)

@@ -1,7 +1,7 @@
-"""Norm, gain and SiLU of a convolution's view as one Triton kernel each way, where there is a GPU.
+"""Fuses norm, gain and SiLU after a convolution into one Triton kernel forward and one backward.
 
-Step by step they read and write an image eight times forth and back; fused, twice. Pixels are
-normalised one by one over their channels, which lie side by side in memory.
+As separate operations they read and write an image eight times; fused, twice. Each pixel is
+normalised over its channels, which are adjacent in memory.
 """
 
 from typing import Any
@@ -14,13 +14,13 @@ from swap.device import triton_launch
 from swap.device.triton_launch import jit, tl
 
 TILE = 4096
-"""Numbers a program holds at a time."""
+"""How many numbers a program holds at a time."""
 PROGRAMS = 512
-"""At most so many share out the way back, each with its own sum for the gain."""
+"""The most programs that share the backward pass; each has its own sum for the gain."""
 
 
 def fits(x: Tensor, act: object) -> bool:
-    """Whether `norm_silu` can do this."""
+    """Whether `norm_silu` can process this tensor and activation."""
     channels = x.shape[1]
     return (
         act is F.silu
@@ -32,7 +32,7 @@ def fits(x: Tensor, act: object) -> bool:
 
 
 def norm_silu(x: Tensor, gain: Tensor, eps: float) -> Tensor:
-    """[B, C, H, W] -> silu(x / rms(x over C) * gain), channels last in memory."""
+    """silu(x / rms(x over C) * gain) for x [B, C, H, W]; the result has its channels last."""
     out: Tensor = _NormSilu.apply(x.contiguous(memory_format=torch.channels_last), gain, eps)
     return out
 
@@ -62,7 +62,7 @@ class _NormSilu(torch.autograd.Function):
 
 
 def _shape(x: Tensor) -> tuple[int, int, int, int]:
-    """Pixels, channels, pixels of a block, blocks."""
+    """The numbers of pixels, channels, pixels per block, and blocks."""
     channels = x.shape[1]
     pixels, rows = x.numel() // channels, TILE // channels
     return pixels, channels, rows, -(-pixels // rows)

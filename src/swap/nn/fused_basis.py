@@ -1,9 +1,9 @@
-"""Even and odd coordinates of any Rep as one Triton kernel each way, with what is done before.
+"""Changes to even and odd coordinates and back in one Triton kernel, with the step before it:
 
-    raw entries -> normalised, clipped -> even and odd coordinates
-    even and odd products -> scaled, with bias -> entries
+    raw entries -> normalise, clip -> even and odd coordinates
+    even and odd products -> scale, add bias -> entries
 
-As in `Basis`, each line is a sum of two entries times a factor: added first, scaled after.
+As in `Basis`, each output is a sum of two entries times a factor: added first, scaled after.
 """
 
 from typing import Any
@@ -17,9 +17,9 @@ from swap.nn.basis import Basis
 from swap.symmetry import Parity, Rep, trivial
 
 ALIGNED = 8
-"""Rows of a multiple of so many numbers are what a GPU's products read fastest."""
+"""A GPU's matrix products read rows fastest if their length is a multiple of this."""
 TILE = 2048
-"""Numbers that a program writes."""
+"""How many numbers a program writes."""
 
 
 def usable(*tensors: Tensor) -> bool:
@@ -29,15 +29,15 @@ def usable(*tensors: Tensor) -> bool:
 def merge(
     basis: Basis, x: Tensor, bias: Tensor | None, *, scale: float, bias_scale: float
 ) -> Tensor:
-    """Coordinates [N, d], even ones first, times `scale`, plus the even ones' bias times
-    `bias_scale` -> entries [N, d]."""
+    """Turn coordinates [N, d], even ones first, into entries [N, d], after multiplying them by
+    `scale` and adding `bias` times `bias_scale` to the even ones."""
     out: Tensor = _Merge.apply(x, bias, scale, bias_scale, *basis.gathers)
     return out
 
 
 class Reading(nn.Module):
-    """Raw entries -> normalised, clipped -> coordinates, as a product reads them fastest: each part
-    begins at a multiple of 8 and ends in zeros."""
+    """Normalises and clips raw entries and turns them into coordinates, laid out as a product reads
+    them fastest: each part begins at a multiple of 8 and is padded with zeros."""
 
     a: Tensor
     b: Tensor
@@ -59,7 +59,7 @@ class Reading(nn.Module):
         self.register_buffer("factors", tables[2:], persistent=False)
 
     def forward(self, x: Tensor, mean: Tensor, inverse_std: Tensor, clip: float) -> Tensor:
-        """[..., d] -> [..., width]. No gradient comes back."""
+        """Entries [..., d] to padded coordinates [..., width]. It has no gradient."""
         flat = x.reshape(-1, x.shape[-1])
         out = flat.new_empty(len(flat), self.width)
         _gather(flat, out, self.a, self.b, self.factors, shift=mean, gain=inverse_std, clip=clip)
@@ -135,7 +135,7 @@ def _gather(
 def _read(  # type: ignore[no-untyped-def]
     x, row, at, inside, known, bias, shift, gain, scale, bias_scale, clip, n_bias
 ):
-    """Entries `at` of some rows, with what is done before."""
+    """Load the entries `at` of some rows, and normalise or scale them."""
     v = tl.load(x + row + at[None, :], mask=inside, other=0.0).to(tl.float32)
     if shift is not None:
         v -= tl.load(shift + at, mask=known, other=0.0).to(tl.float32)[None, :]

@@ -1,11 +1,12 @@
-"""4 x 4 convolutions of stride 2, down and up, with norm and SiLU behind them, as Triton kernels.
+"""Runs 4 x 4 convolutions of stride 2, with the norm and SiLU after them, as Triton kernels.
 
-Maps are [V, N, rows, columns, channels] in memory: both views go in one launch. It stays exact: an
-output pixel is a sum over its own patch, in an order that does not depend on where the image lies
-in the batch, and sums over pixels, for weights and gains, are taken for each view by itself, then
-added to each other. The second view of an image is read from right to left, and never made.
+Maps are [V, N, rows, columns, channels] in memory, and one launch computes both views. The mirror
+stays exact: an output pixel is a sum over its own patch, in an order that does not depend on the
+image's position in the batch, and sums over pixels (for weights and gains) are taken for each view
+separately, then added. The second view of an image is never stored: the image is read from right
+to left.
 
-Down is a convolution, and the way back through a transposed one; up is the other way round.
+`down` is a convolution, and the backward pass of a transposed one; `up` is the reverse.
 """
 
 from typing import Any, NamedTuple
@@ -18,33 +19,33 @@ from swap.device.triton_launch import padded
 from swap.nn import conv_kernels
 
 TILE = 2048
-"""Sums of a program, at a time: fewer pixels, if there are many channels."""
+"""How many sums a program holds at a time; with many channels it therefore takes fewer pixels."""
 PROGRAMS = 512
-"""At most so many share out the pixels of a view on the way back, each with sums of its own."""
+"""The most programs that share a view's pixels in the backward pass, each with its own sums."""
 DEPTH, STAGES = 64, 1
-"""Entries of a patch that are multiplied at a time, and how many of such are on their way."""
+"""How many entries of a patch are multiplied at a time, and how many such loads are in flight."""
 SMALLEST = 16
-"""What a GPU multiplies at least, along each axis."""
+"""The smallest side of a matrix product on a GPU."""
 RAW, BIAS, BIAS_SILU, NORM_SILU, BIAS_SILU_BACK, NORM_SILU_BACK = range(6)
 """What is done to a sum before it is stored."""
 
 
 class Map(NamedTuple):
-    """A map in memory, and how it lies there."""
+    """A feature map and its memory layout."""
 
     x: Tensor
     rows: int
     columns: int
     channels: int
     flat: bool = False
-    """[N, V, channels, rows, columns] instead: features as linear layers have them."""
+    """The layout is [N, V, channels, rows, columns] instead: features as linear layers use them."""
     picture: bool = False
-    """Pictures [N, rows, columns], of which every view is made as it is read; a second channel is
-    ones."""
+    """The map is images [N, rows, columns]; views are made while reading, and a second channel is
+    all ones."""
 
     @property
     def steps(self) -> dict[str, int]:
-        """From view to view, image to image, pixel to pixel and channel to channel."""
+        """The strides from view to view, image to image, pixel to pixel and channel to channel."""
         pixels = self.rows * self.columns
         size = pixels * self.channels
         if self.picture:
@@ -57,20 +58,21 @@ class Map(NamedTuple):
 
 
 class Finish(NamedTuple):
-    """What is done to a sum before it is stored, and with what."""
+    """What is done to a sum before it is stored, and the tensors for it."""
 
     kind: int = RAW
     tied: Tensor | None = None
     """[channels]: the bias or the gain."""
     before: Tensor | None = None
-    """Sums as they were before: written on the way there, if given, and read on the way back."""
+    """The sums before this step: written in the forward pass, if given, and read in the backward.
+    """
     eps: float = 0.0
 
 
 def down(
     source: Map, weight: Tensor, out: Map, views: int, images: int, finish: Finish
 ) -> Tensor | None:
-    """A convolution: weight [out, in, 4, 4]. Returns, on the way back, the gradient of bias or
+    """Convolve with weight [out, in, 4, 4]. In a backward pass, return the gradient of bias or
     gain."""
     return _convolve(
         conv_kernels.down, source, weight.permute(2, 3, 1, 0), out, views, images, finish
@@ -80,7 +82,7 @@ def down(
 def up(
     source: Map, weight: Tensor, out: Map, views: int, images: int, finish: Finish
 ) -> Tensor | None:
-    """A transposed convolution: weight [in, out, 4, 4]."""
+    """Run a transposed convolution with weight [in, out, 4, 4]."""
     return _convolve(
         conv_kernels.up, source, weight.permute(2, 3, 0, 1), out, views, images, finish
     )
@@ -120,8 +122,8 @@ def _convolve(
 
 
 def weight_gradient(large: Map, small: Map, views: int, images: int) -> Tensor:
-    """Of weight [small's channels, large's channels, 4, 4]: patches of the large map times pixels
-    of the small one."""
+    """The gradient of a weight [small's channels, large's channels, 4, 4]: patches of the large map
+    times pixels of the small one."""
     constants, deep = _constants(large, small), _depth(16 * large.channels)
     blocks = -(-images * small.rows * small.columns // constants["block"])
     turns = -(-blocks // (PROGRAMS // 4))
@@ -144,8 +146,8 @@ def weight_gradient(large: Map, small: Map, views: int, images: int) -> Tensor:
 
 
 def finish_back(source: Map, out: Map, views: int, images: int, finish: Finish) -> Tensor:
-    """The way back through what `finish` did, without a convolution: gradients of a map in, those
-    of the sums out. Returns the gradient of bias or gain."""
+    """Backpropagate through `finish` alone, without a convolution: turn a map's gradients into
+    those of the sums. Returns the gradient of bias or gain."""
     constants = _constants(source, out)
     blocks = -(-images * out.rows * out.columns // constants["block"])
     turns = -(-blocks // PROGRAMS)
@@ -165,8 +167,8 @@ def finish_back(source: Map, out: Map, views: int, images: int, finish: Finish) 
 
 
 def add_pictures(x: Tensor, factor: float) -> Tensor:
-    """Pictures [V, N, rows, columns, 1] of the views, the second from right to left -> their sum,
-    times a factor, [N, rows, columns]."""
+    """Add the views' images [V, N, rows, columns, 1], the second one flipped, and multiply by
+    `factor`: [N, rows, columns]."""
     views, images, rows, columns, _ = x.shape
     if views == 1:
         return x.view(images, rows, columns)
@@ -177,7 +179,8 @@ def add_pictures(x: Tensor, factor: float) -> Tensor:
 
 
 def sum_of_pictures(x: Tensor) -> Tensor:
-    """[N, rows, columns] -> [1]: each pixel with its mirror image; all count twice, then half."""
+    """The sum of images [N, rows, columns], as [1]. Each pixel is added to its mirror image first;
+    this counts all pixels twice, so the sum is halved."""
     blocks = -(-x.numel() // TILE)
     turns = -(-blocks // PROGRAMS)
     programs, columns = -(-blocks // turns), x.shape[-1]
@@ -188,7 +191,7 @@ def sum_of_pictures(x: Tensor) -> Tensor:
 
 
 def add_views(sums: Tensor) -> Tensor:
-    """[V, S, ...] -> [...]: the sum over S of one view plus the other."""
+    """Sum [V, S, ...] over the views, then over S: [...]."""
     views, several, *shape = sums.shape
     out = sums.new_empty(shape)
     tile = min(64, padded(out.numel()))
@@ -220,7 +223,7 @@ def _constants(source: Map, out: Map) -> dict[str, Any]:
 
 
 def _depth(entries: int) -> int:
-    """Of so many entries of a patch, how many are multiplied at a time."""
+    """How many of a patch's entries are multiplied at a time."""
     return max(SMALLEST, min(DEPTH, padded(entries)))
 
 
@@ -229,6 +232,6 @@ def _warps(constants: dict[str, Any]) -> int:
 
 
 def _exact(x: Tensor) -> bool:
-    """Whether single precision is asked for, rather than TF32. An interpreter has no other."""
+    """Whether to use full single precision, not TF32, which the interpreter does not have."""
     single = x.dtype == torch.float32 and not torch.backends.cudnn.allow_tf32
     return single or triton_launch.INTERPRETED

@@ -1,8 +1,8 @@
-"""Categorical latents from the product to the sample, as one Triton kernel each way.
+"""Samples categorical latents from a layer's product in one Triton kernel, and one for gradients.
 
     parities -> bias -> butterfly -> logits -> probabilities, noise -> one-hot variables
 
-A program does a row: all variables of both views.
+A program processes one row: all variables of both views.
 """
 
 from typing import Any
@@ -25,10 +25,11 @@ def forth(
     onward: Tensor | None = None,
     ends: Tensor | None = None,
 ) -> None:
-    """y [V, N, d], bias [d] of the even part, and noise [N, V d] -> logits and z, [N, V d] each.
+    """Write `logits` and samples `z`, [N, V d] each, from parities y [V, N, d], the even part's
+    bias [d], and noise [N, V d]. Without noise z is the most likely value.
 
-    Also written, if asked for: the parities [V, N, d] of z for the next step, `onward`, which are
-    zero in rows that are in `ends` [N]. Without noise z is the likeliest.
+    If `onward` [V, N, d] is given, the parities of z for the next step are written there, and are
+    zero in rows where `ends` [N] is set.
     """
     triton_launch.launch(
         _forth,
@@ -52,7 +53,7 @@ def back(
     donward: Tensor | None = None,
     ends: Tensor | None = None,
 ) -> None:
-    """Writes dy [V, N, d] from the gradients of `forth`'s results, those that there are."""
+    """Write dy [V, N, d] from the gradients of `forth`'s results, as far as they are given."""
     triton_launch.launch(
         _back,
         dy.shape[1],
@@ -81,13 +82,13 @@ def _constants(y: Tensor, cfg: Categoricals) -> dict[str, Any]:
 
 
 # --- Triton ---------------------------------------------------------------------------------------
-# Tiles are [views, variables, classes]: a reduction along the classes then has one order for both
-# views. Two tiles could get two, as the compiler sees fit.
+# Tiles are [views, variables, classes], so that a reduction along the classes has one order for
+# both views. In two tiles the compiler might choose two orders.
 @jit
 def softmax(x, known):  # type: ignore[no-untyped-def]
-    """Along the classes; what is no class has no share."""
+    """Softmax along the classes; padding gets probability zero."""
     top = tl.max(tl.where(known, x, float("-inf")), 2)
-    top = tl.where(top == float("-inf"), 0.0, top)[:, :, None]  # of what is no variable
+    top = tl.where(top == float("-inf"), 0.0, top)[:, :, None]  # padded variables
     e = tl.where(known, tl.exp(x - top), 0.0)
     total = tl.sum(e, 2)
     return e / tl.where(total > 0, total, 1.0)[:, :, None]

@@ -1,9 +1,9 @@
-"""The gates of a `GRUCell` from the product to the next state, as one Triton kernel each way.
+"""Computes a `GRUCell`'s next state from the gates' product in one Triton kernel, forward or back.
 
     parities of the gates -> norm -> butterfly -> reset, candidate, update -> the next state
 
-A program does a row: both views of the three gates. Even and odd entries only change their signs,
-so the norm does not see the mirror, and the two views go through the same lines.
+A program processes one row: both views of the three gates. The mirror only changes the signs of
+odd entries, so it does not change the norm, and both views run through the same code.
 """
 
 from typing import Any, NamedTuple
@@ -15,11 +15,11 @@ from swap.device import triton_launch
 from swap.device.triton_launch import jit, tl
 
 PROGRAMS = 528
-"""At most so many share out the way back, each with its own sums for the gain."""
+"""The most programs that share the backward pass; each has its own sums for the gain."""
 
 
 class Gates(NamedTuple):
-    """Numbers of a cell."""
+    """Constants of a cell."""
 
     eps: float
     update_bias: float
@@ -30,7 +30,7 @@ def usable(*tensors: Tensor) -> bool:
 
 
 def gated(y: Tensor, gain: Tensor, h: Tensor, cfg: Gates) -> Tensor:
-    """Parities of the gates [V, N, 3 d] and the state [N, V d] -> the next state [N, V d]."""
+    """The next state [N, V d] from the gates' parities [V, N, 3 d] and the state [N, V d]."""
     out: Tensor = _Gated.apply(y, gain, h, cfg)
     return out
 
@@ -53,7 +53,7 @@ class _Gated(torch.autograd.Function):
         return dy, sums.sum(0).to(gain.dtype), dh, None
 
 
-# --- on tensors that are there ------------------------------------------------------------------
+# --- without autograd, on tensors of the caller ---------------------------------------------------
 def forth(
     y: Tensor,
     gain: Tensor,
@@ -66,10 +66,11 @@ def forth(
     onward: Tensor | None = None,
     ends: Tensor | None = None,
 ) -> None:
-    """y [V, N, 3 d] and h [N, V d] -> out [N, V d].
+    """Write the next state to `out` [N, V d], from the gates' parities y [V, N, 3 d] and h.
 
-    Rows in `fresh` [N] have no state before. Also written, if asked for: the parities [V, N, d] of
-    the state, and those for the next step, `onward`, which are zero in rows that are in `ends` [N].
+    Rows where `fresh` [N] is set start from a zero state. If given, `parities` [V, N, d] receives
+    the new state's parities, and `onward` [V, N, d] those for the next step, which are zero in rows
+    where `ends` [N] is set.
     """
     triton_launch.launch(
         _forth,
@@ -98,11 +99,11 @@ def back(
     donward: Tensor | None = None,
     ends: Tensor | None = None,
 ) -> Tensor:
-    """Writes dy and dh; the gradient of the gain is the sum over the rows of what it returns.
+    """Write dy and dh. The rows of the returned tensor add up to the gradient of the gain.
 
-    `sums` [N, 3 d], if given, are added to. What comes back: `dout` [N, V d] of the state,
-    `dparities` [V, N, d] of its parities, and from the next step `dnext` [N, V d] and `donward` [V,
-    N, d], which count in rows not in `ends`.
+    `sums` [N, 3 d], if given, are added to. The incoming gradients are `dout` [N, V d] of the
+    state, `dparities` [V, N, d] of its parities, and from the next step `dnext` [N, V d] and
+    `donward` [V, N, d], which are ignored in rows where `ends` is set.
     """
     turns = 1 if sums is not None else -(-y.shape[1] // PROGRAMS)
     programs, more = -(-y.shape[1] // turns), sums is not None
@@ -149,7 +150,7 @@ def tanh(x):  # type: ignore[no-untyped-def]
 
 @jit
 def _gate(at, part, known, both: tl.constexpr):  # type: ignore[no-untyped-def]
-    """Even and odd entries of one gate of a row."""
+    """Load the even and odd entries of one gate of a row."""
     even = tl.load(at, mask=known, other=0.0).to(tl.float32)
     odd = tl.zeros_like(even)
     if both:
@@ -309,7 +310,7 @@ def _back(  # type: ignore[no-untyped-def]
         if fresh is not None:
             begun = inside & (tl.load(fresh + row * fresh_row, mask=row < n, other=0) == 0)
 
-        # What comes back to the two views of the state: parities first, they are a butterfly away.
+        # The gradients of the state's two views: first those of parities, through a butterfly.
         d0 = tl.zeros([padded], dtype=tl.float32)
         d1 = tl.zeros([padded], dtype=tl.float32)
         goes_on = inside

@@ -1,10 +1,10 @@
-"""What lies between two products of a network, as one Triton kernel each way, both views at once.
+"""Fuses everything between two matrix products into one Triton kernel, forward and backward.
 
     parities -> bias or norm -> butterfly -> activation -> butterfly -> parities
 
-Step by step an equivariant layer moves its features through memory five times as often as a plain
-one; fused, as often. It stays exact: even and odd entries only change their signs, so sums of their
-squares do not see the mirror, and the two views go through the same lines.
+As separate operations, an equivariant layer moves its features through memory five times as often
+as a plain one; fused, equally often. The mirror stays exact: it only changes the signs of odd
+entries, so sums of squares stay the same, and both views run through the same code.
 """
 
 from collections.abc import Sequence
@@ -18,23 +18,24 @@ from swap.device.triton_launch import jit, tl
 from swap.nn.init import activation
 
 TILE = 4096
-"""Numbers of a view that a program holds at a time."""
+"""How many numbers of a view a program holds at a time."""
 PROGRAMS = 528
-"""At most so many share out the way back, each with its own sums for bias or gain."""
+"""The most programs that share the backward pass; each has its own sums for bias or gain."""
 ACTIVATIONS = {"identity": 0, "relu": 1, "elu": 2, "silu": 3, "tanh": 4}
 
 
 class Between(NamedTuple):
-    """What is done, but for the tensors."""
+    """What the kernel does between two products, apart from the tensors."""
 
     act: str = "identity"
     scale: float = 1.0
-    """Of the parities, before anything else: what the bases leave to the weights."""
+    """Factor of the parities, applied first: the scales of the bases, which `Linear` folds into its
+    weights."""
     bias_scale: float = 1.0
     eps: float = 0.0
-    """Of the norm, if there is a gain."""
+    """The norm's eps; there is a norm if there is a gain."""
     join: bool = True
-    """Give parities; otherwise the features themselves."""
+    """Return parities; otherwise the features themselves."""
 
 
 def usable(*tensors: Tensor) -> bool:
@@ -44,9 +45,9 @@ def usable(*tensors: Tensor) -> bool:
 def hidden(
     y: Tensor, cfg: Between, bias: Tensor | None = None, gain: Tensor | None = None
 ) -> Tensor:
-    """Parities [V, N, d] -> parities [V, N, d], or features [N, V d] if they are not joined.
+    """Turn parities [V, N, d] into parities [V, N, d], or into features [N, V d] if not `join`.
 
-    `bias` [d] is added to the even part, `gain` [d] stands for an RMS norm over all of a row.
+    `bias` [d] is added to the even part; with a `gain` [d] there is an RMS norm over the whole row.
     """
     out: Tensor = _Hidden.apply(y, bias, gain, cfg)
     return out
@@ -71,7 +72,7 @@ class _Hidden(torch.autograd.Function):
 
 
 class _HiddenBack(torch.autograd.Function):
-    """The gradient, which can be differentiated again: a discriminator's penalty asks for it."""
+    """The gradient, which can be differentiated again, as a discriminator's penalty needs."""
 
     @staticmethod
     def forward(
@@ -102,7 +103,7 @@ class _HiddenBack(torch.autograd.Function):
         cfg: Between = ctx.cfg
         straight = cfg.act in ("identity", "relu") and gain is None and ddbias is None
         if straight and cfg.join and ddy is not None:
-            # Linear but for where it bends: butterfly, slope, butterfly is a symmetric matrix.
+            # Piecewise linear, and butterfly * slope * butterfly is symmetric: `back` serves again.
             again = torch.empty_like(y)
             back(y, ddy.contiguous(), again, cfg, bias=bias)
             return again, None, None, None, None
@@ -112,8 +113,8 @@ class _HiddenBack(torch.autograd.Function):
 def _again(
     given: Sequence[Tensor | None], seeds: Sequence[Tensor | None], cfg: Between
 ) -> list[Tensor | None]:
-    """The gradient of the gradient, step by step: of (dout, y, bias, gain), by those of (dy, dbias,
-    dgain)."""
+    """The gradients of (dout, y, bias, gain), given those of (dy, dbias, dgain), computed with
+    torch operations."""
     with torch.enable_grad():
         dout, y, bias, gain = (None if x is None else x.detach().requires_grad_() for x in given)
         assert dout is not None
@@ -130,7 +131,7 @@ def _again(
 def plain_hidden(
     y: Tensor, cfg: Between, bias: Tensor | None = None, gain: Tensor | None = None
 ) -> Tensor:
-    """The same, step by step."""
+    """The same as `hidden`, with torch operations."""
     parts = [part * cfg.scale for part in y]
     if bias is not None:
         parts[0] = parts[0] + bias * cfg.bias_scale
@@ -148,9 +149,9 @@ def plain_hidden(
     return torch.stack(parts)
 
 
-# --- on tensors that are there ------------------------------------------------------------------
+# --- without autograd, on tensors of the caller ---------------------------------------------------
 def parts_of(x: Tensor, views: int) -> Tensor:
-    """Flat features [N, V d] as views [V, N, d], in place."""
+    """Flat features [N, V d] as views [V, N, d] of the same memory."""
     return x.unflatten(-1, (views, -1)).transpose(0, 1)
 
 
@@ -163,7 +164,8 @@ def forth(
     bias: Tensor | None = None,
     gain: Tensor | None = None,
 ) -> None:
-    """[V, N, d] each, of any strides but the last; `add` comes before the norm, with parities."""
+    """Write `out` from y, both [V, N, d] with gaps in any axis but the last. `add` is added to the
+    parities before the norm."""
     programs, rows = _programs(y)
     triton_launch.launch(
         _forth,
@@ -186,7 +188,7 @@ def back(
     gain: Tensor | None = None,
     sums: Tensor | None = None,
 ) -> Tensor | None:
-    """Writes dy; the gradient of gain or bias is the sum over the rows of what it returns.
+    """Write dy. The rows of the returned tensor add up to the gradient of gain or bias.
 
     `sums` [programs, d], if given, are added to.
     """
@@ -209,16 +211,16 @@ def back(
 
 
 def _programs(y: Tensor) -> tuple[int, int]:
-    """Programs that share out the rows, and the rows of each."""
+    """How many programs share the rows, and how many rows each takes."""
     wide = triton_launch.padded(y.shape[-1])
     rows = max(1, TILE // (wide * len(y)))
-    if y.shape[1] < rows * 132:  # few rows: rather more programs than full ones
+    if y.shape[1] < rows * 132:  # few rows: many small programs are faster than few full ones
         rows = 1
     return -(-y.shape[1] // rows), rows
 
 
 def _strides(*several: Tensor | None) -> list[int]:
-    """From part to part and from row to row, of each."""
+    """The strides of each tensor, from part to part and from row to row."""
     for x in several:
         assert x is None or x.stride(-1) == 1 or x.shape[-1] == 1, "the last axis has gaps"
     return [step for x in several for step in ((0, 0) if x is None else x.stride()[:2])]

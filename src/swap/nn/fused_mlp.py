@@ -1,7 +1,7 @@
-"""An `MLP` whose layers are a product for both parities and one kernel for all that lies between.
+"""Runs an `MLP` with one batched product per layer and one kernel for everything between products.
 
-Step by step a hidden layer is eleven launches forth; here it is three. The bases' scales are folded
-into the kernels instead of the weights, which are then read as they are.
+As separate operations a hidden layer takes eleven launches forward; here it takes three. The bases'
+scales are folded into the kernels, so the weights are read as they are.
 """
 
 from collections.abc import Iterable, Sequence
@@ -21,29 +21,30 @@ if TYPE_CHECKING:
 
 
 LONG = 4096
-"""Rows from which on the gradient of the weights is worth a product for each part."""
+"""From this many rows on, one product per part is the faster way to the weights' gradient."""
 BUTTERFLY = Between(join=False)
-"""Views to parities, or back."""
+"""Turns views into parities, or parities into views."""
 
 
 def usable(mlp: "MLP", *inputs: Tensor) -> bool:
-    """A plain network without norms is a product and an activation a layer as it is."""
+    """Whether the kernels can run this network. A plain one without norms has nothing to fuse: each
+    layer is a product and an activation."""
     return (mlp.equivariant or mlp.normed) and fused_hidden.usable(*inputs)
 
 
 def linear_fits(layer: "Linear", x: Tensor) -> bool:
-    """Between regular features."""
+    """Whether the kernels can run this layer, which must map regular features to regular ones."""
     return layer.source.halved and layer.target.halved and fused_hidden.usable(x)
 
 
 def linear(layer: "Linear", x: Tensor) -> Tensor:
-    """The layer by itself: features [..., d] -> features."""
+    """Run one layer alone, on features [..., d]."""
     y = _leave(layer, join_parities(x))
     return y.view(*x.shape[:-1], y.shape[-1])
 
 
 def parities(layer: "Linear", x: Tensor) -> Tensor:
-    """Features [..., d] -> parities [V, ..., d] of the layer, which has no bias."""
+    """The parities [V, ..., d] of the layer's output for features [..., d]; it has no bias."""
     scale = layer.source.scale * layer.target.scale
     read = join_parities(x, views=len(layer.weight))
     y = torch.bmm(read, (stack(read.dtype, *layer.weight) * scale).mT)
@@ -51,7 +52,7 @@ def parities(layer: "Linear", x: Tensor) -> Tensor:
 
 
 def from_features(mlp: "MLP", x: Tensor) -> Tensor:
-    """Features [..., d] -> what the network makes of them."""
+    """The network's output for features [..., d]."""
     first = mlp.layers[0]
     if first.source.halved:
         y = product(join_parities(x), first.weight)
@@ -60,7 +61,7 @@ def from_features(mlp: "MLP", x: Tensor) -> Tensor:
 
 
 def from_parts(mlp: "MLP", parts: Parts) -> Tensor:
-    """The same from even and odd coordinates."""
+    """The network's output for even and odd coordinates."""
     flat, weights = [_flat(x) for x in parts], mlp.layers[0].weight
     if len(flat) == 1:
         y = product(flat[0].unsqueeze(0), weights)
@@ -70,7 +71,7 @@ def from_parts(mlp: "MLP", parts: Parts) -> Tensor:
 
 
 def from_padded(mlp: "MLP", x: Tensor) -> Tensor:
-    """The same from parts side by side, [..., V p], each of them followed by zeros."""
+    """The network's output for parts side by side, [..., V p], each padded with zeros."""
     (flat,), weights = _cast(_flat(x)), [*mlp.layers[0].weight]
     parts = parts_of(flat, len(weights))
     y = multiply(parts, _Stacked.apply(flat.dtype, parts.shape[-1], *weights))
@@ -78,14 +79,14 @@ def from_padded(mlp: "MLP", x: Tensor) -> Tensor:
 
 
 def from_several(mlp: "MLP", several: Sequence[Tensor]) -> Tensor:
-    """The same from regular features of several sources, view by view side by side."""
+    """The network's output for regular features of several sources, joined view by view."""
     views = len(mlp.layers[0].weight)
     y = product(join_parities(*several, views=views), mlp.layers[0].weight)
     return _go_on(mlp, y, several[0].shape[:-1])
 
 
 def _go_on(mlp: "MLP", y: Tensor, lead: Sequence[int]) -> Tensor:
-    """What comes after the first product."""
+    """Run everything after the first product."""
     for k, (layer, norm) in enumerate(zip(mlp.layers, mlp.norms, strict=True)):
         last = k == len(mlp.layers) - 1
         cfg = _between(layer, mlp.act_name)
@@ -106,13 +107,13 @@ def _between(layer: "Linear", act: str) -> Between:
 
 
 def product(x: Tensor, weights: Iterable[Tensor]) -> Tensor:
-    """Parities [V, N, in] -> [V, N, out]."""
+    """Multiply parities [V, N, in] by a layer's weights: [V, N, out]."""
     (x,) = _cast(x)
     return multiply(x, stack(x.dtype, *weights))
 
 
 def multiply(x: Tensor, weight: Tensor) -> Tensor:
-    """[V, N, in], [V, out, in] -> [V, N, out]."""
+    """x [V, N, in] times weight [V, out, in] transposed: [V, N, out]."""
     if x.shape[1] < LONG:
         return torch.bmm(x, weight.mT)
     out: Tensor = _Product.apply(x, weight)
@@ -120,10 +121,10 @@ def multiply(x: Tensor, weight: Tensor) -> Tensor:
 
 
 def weight_gradient(dy: Tensor, x: Tensor) -> Tensor:
-    """[V, N, out], [V, N, in] -> [V, out, in], summed over the rows.
+    """The gradient [V, out, in] from dy [V, N, out] and x [V, N, in], summed over the rows.
 
-    A product for each part: a GPU's library shares out one long sum among many blocks, but not
-    those of a batch.
+    It takes one product per part: a GPU's library splits one long sum among many blocks, but not
+    the sums of a batched product.
     """
     out = dy.new_empty(len(dy), dy.shape[-1], x.shape[-1])
     for d, part, total in zip(dy, x, out, strict=True):
@@ -132,7 +133,7 @@ def weight_gradient(dy: Tensor, x: Tensor) -> Tensor:
 
 
 def stack(dtype: torch.dtype, *weights: Tensor) -> Tensor:
-    """Weights [out, in] of the parts -> [V, out, in], in one launch."""
+    """Stack the parts' weights [out, in] as [V, out, in], in one launch."""
     if len(weights) == 1:
         return weights[0].to(dtype).unsqueeze(0)
     return _Stacked.apply(dtype, weights[0].shape[1], *weights)
@@ -143,8 +144,8 @@ def _flat(x: Tensor) -> Tensor:
 
 
 def join_parities(*several: Tensor, views: int = 2) -> Tensor:
-    """Regular features [..., V d] of some sources -> their parities side by side, [V, N, sum of d];
-    views side by side, if there is one."""
+    """The parities of regular features [..., V d] of several sources, side by side: [V, N, sum of
+    d]. In a plain network (one view) the features are joined as they are."""
     flat = [_flat(x) for x in several]
     if views == 1:
         flat = _cast(*flat)
@@ -154,7 +155,7 @@ def join_parities(*several: Tensor, views: int = 2) -> Tensor:
 
 
 def _leave(layer: "Linear", x: Tensor) -> Tensor:
-    """Parities [V, N, d] of hidden features -> features of any Rep, [N, ...]."""
+    """Apply the last layer to parities [V, N, d]; the result has any Rep, [N, ...]."""
     cfg = _between(layer, "identity")
     if len(x) == 1 or layer.target.halved:
         return hidden(product(x, layer.weight), cfg._replace(join=False), layer.bias)
@@ -165,7 +166,7 @@ def _leave(layer: "Linear", x: Tensor) -> Tensor:
 
 
 def _product_dtype(x: Tensor) -> torch.dtype:
-    """What autocast asks for, if it does."""
+    """Autocast's dtype where it is on, else that of x."""
     kind = x.device.type
     return torch.get_autocast_dtype(kind) if torch.is_autocast_enabled(kind) else x.dtype
 
@@ -190,7 +191,7 @@ class _Parities(torch.autograd.Function):
 
 
 class _Features(torch.autograd.Function):
-    """The other way: a butterfly is its own gradient."""
+    """The inverse of `_Parities`, and its gradient: a butterfly is its own transpose."""
 
     @staticmethod
     def forward(ctx: Any, dtype: torch.dtype, x: Tensor, sizes: list[int]) -> tuple[Tensor, ...]:
@@ -206,7 +207,7 @@ class _Features(torch.autograd.Function):
 
 
 class _Stacked(torch.autograd.Function):
-    """Weights [out, in] of the parts -> [V, out, width], with zeros behind if that is wider."""
+    """Stacks the parts' weights [out, in] as [V, out, width], padded with zeros where needed."""
 
     @staticmethod
     def forward(ctx: Any, dtype: torch.dtype, width: int, *weights: Tensor) -> Tensor:
@@ -220,13 +221,13 @@ class _Stacked(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, dout: Tensor) -> Any:
         parts = dout.to(ctx.dtype)
-        # Without gaps: one gradient that has some keeps all from being summed up in one launch.
+        # Contiguous: a single strided gradient would keep all from being summed in one launch.
         cut = (d[:, :size].contiguous() for d, size in zip(parts, ctx.sizes, strict=True))
         return None, None, *cut
 
 
 class _Product(torch.autograd.Function):
-    """`multiply`, with `weight_gradient` on the way back."""
+    """`multiply`, with `weight_gradient` in the backward pass."""
 
     @staticmethod
     def forward(ctx: Any, x: Tensor, weight: Tensor) -> Tensor:
@@ -243,7 +244,7 @@ class _Product(torch.autograd.Function):
 
 
 class _Enter(torch.autograd.Function):
-    """Even and odd entries, of which there may be different numbers -> parities [2, N, d]."""
+    """The first product: even and odd entries, whose widths may differ, to parities [2, N, d]."""
 
     @staticmethod
     def forward(ctx: Any, even: Tensor, odd: Tensor, *weights: Tensor) -> Tensor:
@@ -264,7 +265,7 @@ class _Enter(torch.autograd.Function):
 
 
 class _Leave(torch.autograd.Function):
-    """Parities [2, N, d] -> coordinates, even ones first, as many of each as there are."""
+    """The last product: parities [2, N, d] to coordinates, even ones first, of different widths."""
 
     @staticmethod
     def forward(ctx: Any, x: Tensor, *weights: Tensor) -> Tensor:

@@ -1,7 +1,7 @@
-"""What a `RunningNorm` learns from a batch, as three Triton launches instead of some forty.
+"""Updates a `RunningNorm` with a batch in three Triton launches instead of about forty.
 
 Sums are taken in double precision about the mean so far, in even and odd coordinates, which do not
-move under the mirror.
+trade places under the mirror.
 """
 
 from typing import TYPE_CHECKING
@@ -17,13 +17,14 @@ if TYPE_CHECKING:
     from swap.nn.running_norm import RunningNorm
 
 PROGRAMS, TILE = 256, 2048
-"""Programs that share out the rows, at most, and the numbers each of them holds at a time."""
+"""The most programs that share the rows, and how many numbers each holds at a time."""
 DEEP = 32
-"""Of these programs, how many sums are added up at a time."""
+"""How many programs' sums are added at a time."""
 
 
 class Tables(nn.Module):
-    """The lines of a basis, there and back; a plain one has each entry for itself."""
+    """The gather tables of a basis, for `split` and `merge`; in a plain one each entry is its own
+    coordinate."""
 
     split_columns: Tensor
     split_factors: Tensor
@@ -48,7 +49,7 @@ def usable(*tensors: Tensor) -> bool:
 
 
 def update(norm: "RunningNorm", x: Tensor, mask: Tensor | None) -> None:
-    """Take rows x [N, d] into account, where `mask` [N] is True."""
+    """Add the rows of x [N, d] where `mask` [N] is True to the statistics."""
     rows, width = x.shape
     wide, tables = padded(width), norm.tables
     tile = max(1, TILE // wide)
@@ -68,7 +69,7 @@ def update(norm: "RunningNorm", x: Tensor, mask: Tensor | None) -> None:
     )
     each = min(32, wide)
     blocks = -(-width // each)
-    # The count is read by all and written by one: the new one goes elsewhere first.
+    # All programs read the count and one writes it, so the new count goes to another tensor first.
     count = torch.empty_like(norm.count)
     triton_launch.launch(
         _take_in,
@@ -107,7 +108,7 @@ def _sum_up(  # type: ignore[no-untyped-def]
     tile: tl.constexpr,
     turns: tl.constexpr,
 ):
-    """Sums of coordinates and of their squares, about `shift`, over a program's rows."""
+    """Sum the coordinates and their squares, about `shift`, over a program's rows."""
     k = tl.arange(0, wide)
     known = k < width
     a = tl.load(columns + k, mask=known, other=0)[None, :]
@@ -152,7 +153,7 @@ def _take_in(  # type: ignore[no-untyped-def]
     deep: tl.constexpr,
     several: tl.constexpr,
 ):
-    """The coordinates' mean and variance, with the batch in them."""
+    """Update the mean and variance of the coordinates with the batch."""
     k = tl.program_id(0) * tile + tl.arange(0, tile)
     known = k < width
     firsts = tl.zeros([deep, tile], dtype=tl.float64)
@@ -192,7 +193,8 @@ def _write_out(  # type: ignore[no-untyped-def]
     width: tl.constexpr,
     tile: tl.constexpr,
 ):
-    """Coordinates -> entries: the mean by the basis, each variance shared by its orbit."""
+    """Turn the coordinates' statistics into those of entries: the mean by the basis; both entries
+    of a pair share their variance."""
     k = tl.program_id(0) * tile + tl.arange(0, tile)
     known = k < width
     a = tl.load(columns + k, mask=known, other=0)

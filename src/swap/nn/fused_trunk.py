@@ -1,5 +1,5 @@
-"""A whole `ConvTrunk` or `ConvDecoder` by the kernels of `fused_conv`: one launch a layer forth,
-and two back, for both views together."""
+"""Runs a whole `ConvTrunk` or `ConvDecoder` with the kernels of `fused_conv`: one launch per layer
+forward and two backward, for both views together."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -17,18 +17,18 @@ if TYPE_CHECKING:
 
 
 class Stack(NamedTuple):
-    """What is the same for all layers."""
+    """Settings that all layers share."""
 
     views: int
     rows: int
     columns: int
-    """Of the largest map."""
+    """Rows and columns are those of the largest map."""
     ones: bool = False
-    """A plane of ones beside the picture."""
+    """Whether the image has a second channel of ones."""
     eps: float | None = None
-    """Of the norms; None: biases in their stead."""
+    """The norms' eps; None if the layers have biases instead of norms."""
     learn: bool = True
-    """Keep what the way back needs."""
+    """Keep what the backward pass needs."""
 
     def finish(self, tied: Tensor, before: Tensor | None) -> Finish:
         kind = conv.BIAS_SILU if self.eps is None else conv.NORM_SILU
@@ -39,7 +39,7 @@ class Stack(NamedTuple):
         return Finish(kind, tied, before, self.eps or 0.0)
 
     def new_map(self, like: Tensor, images: int, halvings: int, channels: int) -> Map:
-        """A map so much smaller than the largest."""
+        """A new map, the largest one's size halved `halvings` times."""
         rows, columns = self.rows >> halvings, self.columns >> halvings
         x = like.new_empty(self.views, images, rows, columns, channels)
         return Map(x, rows, columns, channels)
@@ -57,7 +57,7 @@ def decoder_fits(decoder: "ConvDecoder", features: Tensor) -> bool:
 
 
 def run_trunk(trunk: "ConvTrunk", image: Tensor) -> Tensor:
-    """Pictures [N, 1, rows, columns] -> features [N, ...]."""
+    """Encode images [N, 1, rows, columns] as features [N, ...]."""
     weights, tied, eps = _parameters(trunk.layers)  # type: ignore[arg-type]
     views = 2 if trunk.equivariant else 1
     learn = torch.is_grad_enabled()
@@ -68,7 +68,7 @@ def run_trunk(trunk: "ConvTrunk", image: Tensor) -> Tensor:
 
 
 def run_decoder(decoder: "ConvDecoder", features: Tensor) -> Tensor:
-    """Features [N, ...], as the first layer's channels -> pictures [N, 1, rows, columns]."""
+    """Decode features [N, ...], the first layer's channels, to images [N, 1, rows, columns]."""
     *layers, last = decoder.layers
     weights, tied, eps = _parameters(layers)  # type: ignore[arg-type]
     many = 2 ** len(decoder.layers)
@@ -83,7 +83,7 @@ def run_decoder(decoder: "ConvDecoder", features: Tensor) -> Tensor:
 
 
 def _parameters(layers: Sequence["ViewConv"]) -> tuple[list[Tensor], list[Tensor], float | None]:
-    """The weights, the gains or biases, and the eps of the norms, if these are gains."""
+    """The weights, the gains or biases, and the norms' eps if there are norms."""
     weights: list[Tensor] = [layer.weight for layer in layers]
     gains = [layer.norm.gain for layer in layers if layer.norm is not None]
     if gains:
@@ -193,7 +193,7 @@ class _Decoder(torch.autograd.Function):
         maps = [Map(x, *m) for x, m in zip(saved[2 * layers : 3 * layers], shapes, strict=False)]
         sums = saved[3 * layers :]
         images = len(dout)
-        # Both views get the picture's gradient, the second from right to left, and share it.
+        # Each view gets half of the image's gradient, the second one flipped.
         share = 1 / cfg.views
         d = Map(dout.contiguous(), cfg.rows, cfg.columns, 1, picture=True)
         dbias = conv.sum_of_pictures(d.x)

@@ -1,4 +1,4 @@
-"""The action distribution: a mean from the network, a learned std that is tied and bounded."""
+"""The action distribution: the network gives the mean; the std is learned, tied and bounded."""
 
 import math
 
@@ -13,7 +13,7 @@ _HALF_LOG_TAU = 0.5 * math.log(2 * math.pi)
 
 
 class GaussianHead(nn.Module):
-    """Mean [..., d] -> `Gaussian`. One std for each orbit of the action's Rep: left equals right.
+    """Makes a `Gaussian` from a mean [..., d]. Mirrored actions share one std: left equals right.
 
     The std stays in (min_std, max_std) by construction, so that no step can make it negative.
     """
@@ -47,7 +47,7 @@ class GaussianHead(nn.Module):
 
     @torch.no_grad()
     def limit(self, std: float) -> None:
-        """Bring every std that is larger down to `std`, in place."""
+        """Lower every larger std to `std`, in place."""
         if std < self.max_std:
             self.raw_std.clamp_(max=self._raw(std))
 
@@ -61,22 +61,23 @@ class GaussianHead(nn.Module):
 
 
 class Gaussian:
-    """A diagonal normal distribution whose densities do not see handedness."""
+    """A diagonal normal distribution whose densities are invariant under the mirror."""
 
     def __init__(self, mean: Tensor, std_per_orbit: Tensor, orbits: Orbits) -> None:
         self.mean, self.std_per_orbit, self.orbits = mean, std_per_orbit, orbits
 
     @property
     def std(self) -> Tensor:
-        """[d], in the action's order."""
+        """The standard deviations [d], in the action's order."""
         return self.orbits.merge(self.orbits.tied(self.std_per_orbit))
 
     def sample(self, noise: Tensor) -> Tensor:
-        """mean + std * noise; pass standard normal noise like the mean, mirrored to mirror."""
+        """mean + std * noise. Pass standard normal noise of the mean's shape; mirrored noise and
+        mean give a mirrored sample."""
         return self.mean + self.std * noise
 
     def log_prob(self, action: Tensor) -> Tensor:
-        """[...]"""
+        """The log-density of an action [..., d]: [...]."""
         deviation = self.orbits.columns(action - self.mean)
         stds = self.orbits.tied(self.std_per_orbit)
         terms = tuple(
@@ -86,7 +87,7 @@ class Gaussian:
         return self.orbits.sum(terms)
 
     def entropy(self) -> Tensor:
-        """A scalar: the same in every state."""
+        """The entropy, a scalar: it is the same in every state."""
         stds = self.orbits.tied(self.std_per_orbit)
         return self.orbits.sum(tuple(torch.log(s) + 0.5 + _HALF_LOG_TAU for s in stds))
 

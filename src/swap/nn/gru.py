@@ -1,6 +1,6 @@
-"""The recurrent cell: a GRU whose gates are one normalised linear layer, in views.
+"""The recurrent cell: an equivariant GRU whose gates are one normalised linear layer.
 
-The paper's SE-GRU (eq. 5): mirror the state and the input, and the next state is mirrored.
+It is the paper's SE-GRU (eq. 5): mirrored state and input give the mirrored next state.
 """
 
 import torch
@@ -15,10 +15,10 @@ from swap.symmetry import Rep, regular
 
 
 class GRUCell(nn.Module):
-    """(input features, state) -> next state; all flat tensors of regular features.
+    """Computes the next state from input features and state, all flat tensors of regular features.
 
-    Gates come from one layer without bias, then a norm; the update gate is biased towards keeping
-    the state, which lets gradients through many steps from the start.
+    One layer without bias and a norm give the gates. The update gate is biased towards keeping the
+    state, which lets gradients pass through many steps from the start of training.
     """
 
     def __init__(
@@ -43,20 +43,20 @@ class GRUCell(nn.Module):
         return torch.cat(self.step(*both), -1)
 
     def step(self, x: Parts, h: Parts) -> Parts:
-        """The same, view by view."""
+        """The same as `forward`, on views."""
         gates = self.norm(butterfly(self.gates.parts(butterfly(cat(x, h)))))
         return tuple(self.gated(g, state) for g, state in zip(gates, h, strict=True))
 
     def _fused(self, x: Tensor, h: Tensor) -> Tensor:
         weights = self.gates.weight
         y = product(join_parities(x, h, views=len(weights)), weights)
-        # The norm undoes the scale of the bases, but for what is added to the mean square.
+        # The norm cancels the scale of the bases, except in its eps, which is rescaled here.
         scale = self.gates.source.scale * self.gates.target.scale
         cfg = fused_gates.Gates(self.norm.eps / scale**2, self.update_bias)
         return fused_gates.gated(y, self.norm.gain, h.reshape(-1, self.width), cfg).view(h.shape)
 
     def gated(self, gates: Tensor, h: Tensor) -> Tensor:
-        """Normalised gates and the state of a view -> its next state."""
+        """The next state of a view, from its normalised gates and its state."""
         reset, candidate, update = gates.chunk(3, -1)
         candidate = torch.tanh(torch.sigmoid(reset) * candidate)
         update = torch.sigmoid(update + self.update_bias)
@@ -70,8 +70,8 @@ class GRUCell(nn.Module):
         ).to(self.gates.weight[0])
         folded, gain = self.gates.dense().weight[0].data, self.norm.dense().gain.data
         if self.equivariant:
-            # Views keep [input, state] and [reset, candidate, update] together on each side; a
-            # plain cell keeps both sides of each together.
+            # An equivariant cell orders by view first, then by [input, state] or [reset, candidate,
+            # update]; a plain cell the other way round.
             columns = _sides_inward(self.inputs, self.width).to(folded.device)
             rows = _sides_inward(self.width, self.width, self.width).to(folded.device)
             folded, gain = folded[rows][:, columns], gain[rows]
@@ -81,6 +81,6 @@ class GRUCell(nn.Module):
 
 
 def _sides_inward(*widths: int) -> Tensor:
-    """The order that turns [a b | a b] (sides outermost) into [a a | b b] (sides innermost)."""
+    """The order that turns [a b | a b] (views outermost) into [a a | b b] (views innermost)."""
     position = torch.arange(sum(widths)).reshape(2, -1)
     return torch.cat([part.reshape(-1) for part in position.split([w // 2 for w in widths], 1)])

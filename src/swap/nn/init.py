@@ -1,9 +1,9 @@
-"""Weights that keep power: features leave a layer as strong as they came, whatever the depth.
+"""Initialises weights so that features keep their mean square from layer to layer, at any depth.
 
-An activation of a standard normal has mean square m; the layer after it multiplies by 1/√m. An
-equivariant layer needs no less care: each of its rows reads half of the input, so rows that feed
-pairs get std gain·√(2/d_in), and rows that feed one fixed output gain/√(coordinates read). (A dense
-initialisation projected onto the equivariant maps would halve the power of every layer.)
+If an activation of a standard normal has mean square m, the layer after it multiplies by 1/√m. In
+an equivariant layer each row reads only half of the input, so rows that feed pairs get std
+gain·√(2/d_in), and rows that feed one fixed output get gain/√(coordinates read). (A dense
+initialisation projected onto the equivariant maps would halve the mean square in every layer.)
 """
 
 from collections.abc import Callable
@@ -41,7 +41,7 @@ def gain(name: str) -> float:
 
 
 def row_std(rep_in: Rep, rep_out: Rep, part: int) -> Tensor:
-    """The std of each row of the even (0) or odd (1) weight, for inputs of unit power."""
+    """The std of each row of the even (0) or odd (1) weight, for inputs of unit mean square."""
     out = Parity(rep_out)
     n_read = (rep_in.n_even, rep_in.n_odd)[part]
     n_rows = (rep_out.n_even, rep_out.n_odd)[part]

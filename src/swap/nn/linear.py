@@ -1,9 +1,10 @@
-"""The linear layer between any two Reps: all equivariant affine maps, and nothing else.
+"""The linear layer between any two Reps: it can be any equivariant affine map, and no other map.
 
-Schur's lemma: in even and odd coordinates an equivariant map is two independent matrices, even to
-even and odd to odd, with a bias on the even part alone. So it costs two products of half the size
-each way: half the parameters and half the FLOPs of the dense layer of the same width, with no
-constraint to keep and nothing to average. It has (d_in d_out + tr P_in tr P_out)/2 weights.
+By Schur's lemma, in even and odd coordinates an equivariant map is two independent matrices, even
+to even and odd to odd, with a bias on the even part alone. It therefore costs two products with
+half the inputs and outputs each: half the parameters and half the FLOPs of the dense layer of the
+same width, with no constraint to enforce and nothing to average. It has
+(d_in d_out + tr P_in tr P_out)/2 weights.
 """
 
 import numpy as np
@@ -50,9 +51,8 @@ class Linear(nn.Module):
         return self.target.merge(self.parts(self.source.split(x)))
 
     def parts(self, parts: Parts) -> Parts:
-        """(even, odd) in, (even, odd) out; the scales of both bases are folded into the weights.
-
-        Zeros may follow in each part, which some products are faster with."""
+        """Apply the layer to (even, odd) parts; the scales of both bases are folded into the
+        weights. Parts may be padded with zeros, which makes some products faster."""
         scale = self.source.scale * self.target.scale
         weights = [_scaled(w, scale) for w in self.weight]
         if parts[0].shape[-1] > self.source.sizes[0]:
@@ -85,9 +85,9 @@ class Linear(nn.Module):
 
 
 class InvariantHead(Linear):
-    """Features -> numbers that the mirror leaves alone: a value, a style score.
+    """Maps features to numbers that the mirror leaves unchanged: a value, a style score.
 
-    Of regular features it reads w · (left + right).
+    From regular features it computes w · (left + right).
     """
 
     def __init__(

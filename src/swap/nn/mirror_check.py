@@ -1,8 +1,9 @@
-"""Checks that a network of the user's has the promised outputs and obeys the mirror, or says in one
-line what is wrong.
+"""Checks that a user's network has outputs of the right shape and is equivariant; says in one line
+what is wrong.
 
-It is tried on random inputs and on their mirror images, with random weights: a constraint must
-hold whatever is learned, and first weights may be zero where it does not.
+It runs the network on random inputs and on their mirror images. Random numbers are added to the
+weights first: the network must be equivariant whatever it learns, and initial weights of zero could
+hide that it is not.
 """
 
 import copy
@@ -16,11 +17,12 @@ from swap.registry import guarded
 from swap.symmetry import Rep
 
 LEAD = (2, 3)
-"""Leading dimensions of what is tried: networks are given batches of batches."""
+"""Leading dimensions of the inputs: networks must accept more than one batch axis."""
 SHAKE = 0.1
-"""Standard deviation of what is added to weights."""
+"""Standard deviation of the noise that is added to the weights."""
 LIMIT = 1e-4
-"""Of the largest output. Rounding is far below, and a broken mirror far above."""
+"""Allowed error, relative to the largest output: rounding is far below it, a broken mirror above.
+"""
 
 Mirror = Callable[[Tensor], Tensor]
 
@@ -35,8 +37,9 @@ def check_network(
     what: str,
     plain: str,
 ) -> None:
-    """`shapes` of the inputs, after any leading dimensions, and how each is mirrored; without
-    `mirrors` only the output's shape is checked. `plain`: the option for networks without them."""
+    """Raise a UserError if the network fails. `shapes` are those of the inputs without leading
+    dimensions, and `mirrors` mirror them; without `mirrors` only the output's shape is checked.
+    `plain` is the option that allows a network that is not equivariant."""
     if not isinstance(net, nn.Module):
         raise UserError(f"{what} builds a {type(net).__name__}; build a torch.nn.Module")
     generator = torch.Generator().manual_seed(0)

@@ -1,4 +1,4 @@
-"""Linear layers with an activation between: any Rep in, any Rep out, hidden features in views."""
+"""A multi-layer perceptron from any Rep to any Rep, with hidden features in views."""
 
 from collections.abc import Sequence
 
@@ -15,7 +15,8 @@ from swap.symmetry import Rep, regular
 
 
 class MLP(nn.Module):
-    """`rep_in` -> hidden widths -> `rep_out`; without `rep_out` the last hidden features come out.
+    """Maps `rep_in` through hidden layers to `rep_out`; without `rep_out` it returns the last
+    hidden features.
 
     Widths count both views: `hidden=(256, 128)` is as wide as a plain 256-128 network.
     """
@@ -61,8 +62,8 @@ class MLP(nn.Module):
         return self.from_parts(self.split(x))
 
     def split(self, x: Tensor) -> Parts:
-        """The input in the coordinates of the first layer. Whoever reads one input many times
-        splits it once and goes on with `from_parts`."""
+        """The input in the coordinates of the first layer. If one input is read many times, split
+        it once and call `from_parts` each time."""
         return self.layers[0].source.split(x)
 
     def from_parts(self, parts: Parts) -> Tensor:
@@ -78,14 +79,13 @@ class MLP(nn.Module):
         return self.out.target.merge(self.out.parts(parts))
 
     def from_several(self, *several: Tensor) -> Tensor:
-        """Regular features of several sources, which the first layer reads view by view side by
-        side."""
+        """Run on regular features of several sources, which are joined view by view."""
         if fused_mlp.usable(self, *several):
             return fused_mlp.from_several(self, several)
         return self.from_parts(butterfly(cat(*(views_of(x, self.equivariant) for x in several))))
 
     def from_padded(self, x: Tensor) -> Tensor:
-        """The parts side by side in one tensor, all of one width, with zeros behind each."""
+        """Run on parts side by side in one tensor, padded with zeros to one width."""
         if fused_mlp.usable(self, x):
             return fused_mlp.from_padded(self, x)
         return self.from_parts(x.chunk(len(self.layers[0].source.sizes), -1))

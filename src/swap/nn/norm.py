@@ -1,7 +1,7 @@
-"""RMS norms that keep the mirror: over all pairs of features, and over the channels of a view.
+"""Equivariant RMS norms: over all features of both views, and over the channels of one view.
 
-A layer norm over both views at once would add its squares in an order that depends on which view
-comes first. Here each view is summed by itself and the two sums are added, which commutes.
+A layer norm over both views at once would add squares in an order that depends on which view comes
+first. Here each view is summed separately and the two sums are added, which commutes.
 """
 
 import torch
@@ -11,7 +11,7 @@ from swap.nn.views import Parts, halves, per_view
 
 
 class RMSNorm(nn.Module):
-    """Views -> views divided by the root mean square of all their features, times a tied gain."""
+    """Divides views by the root mean square of all their features, times a gain that they share."""
 
     def __init__(self, width: int, *, eps: float = 1e-6, equivariant: bool = True) -> None:
         super().__init__()
@@ -35,9 +35,9 @@ class RMSNorm(nn.Module):
 
 
 class ChannelNorm(nn.Module):
-    """Images of one view [B, C, H, W] -> divided, pixel by pixel, by the RMS of its channels.
+    """Divides each pixel of one view's images [B, C, H, W] by the RMS of its channels.
 
-    The gain comes from outside, because views share it (see `per_view`).
+    The gain is passed as an argument, because views share it (see `per_view`).
     """
 
     def __init__(self, channels: int, *, eps: float = 1e-6) -> None:

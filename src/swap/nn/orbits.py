@@ -1,4 +1,4 @@
-"""Columns sorted by what the mirror does to them, for sums that do not see handedness."""
+"""Sorts columns by what the mirror does to them, for sums that are invariant to the last bit."""
 
 import torch
 from torch import Tensor, nn
@@ -8,10 +8,10 @@ from swap.symmetry import Parity, Rep
 
 
 class Orbits(nn.Module):
-    """Columns of the left of each pair, of the right, and those that stay (empty sets left out).
+    """Sets of columns: the left one of each pair, the right one, and those that stay in place.
 
-    Adding the left sum to the right sum commutes, so `sum` gives the same bits for a mirrored
-    input. The plain twin keeps all columns in one set.
+    Empty sets are left out. Adding the left sum to the right sum commutes, so `sum` gives the same
+    bits for a mirrored input. The plain twin keeps all columns in one set.
     """
 
     place: Tensor
@@ -39,20 +39,20 @@ class Orbits(nn.Module):
 
     @property
     def columns_of(self) -> tuple[Tensor, Tensor]:
-        """[size] each: the column of each orbit, and its mirror image."""
+        """The first column of each orbit and its mirror image, [size] each."""
         return self.first, self.second
 
     def columns(self, x: Tensor) -> Parts:
         return tuple(x.index_select(-1, getattr(self, f"set{k}")) for k in range(self.n_sets))
 
     def tied(self, values: Tensor) -> Parts:
-        """One value per orbit -> a value per column, in sets; both of a pair share theirs."""
+        """Expand one value per orbit to one per column, in sets; a pair's columns share one."""
         pairs, fixed = values[: self.n_pairs], values[self.n_pairs :]
         both = tuple(pairs.expand(2, -1).unbind(0)) if self.n_pairs else ()
         return (*both, fixed) if len(fixed) else both
 
     def merge(self, sets: Parts) -> Tensor:
-        """Sets of columns -> the tensor in its own order."""
+        """Join sets of columns into the tensor, in its original order."""
         return torch.cat(sets, -1).index_select(-1, self.place)
 
     def sum(self, sets: Parts) -> Tensor:

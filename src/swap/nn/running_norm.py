@@ -1,10 +1,10 @@
 """Normalises observations to zero mean and unit scale, with running statistics that are themselves
 symmetric.
 
-Statistics are kept in even and odd coordinates, which do not move under the mirror: the mean of an
-odd coordinate is zero by symmetry, so only its square is counted, and the two entries of a pair
-share the mean of their squares. A run on mirrored data therefore ends in the same statistics, to
-the last bit, and a robot that has only ever turned left is not biased to the left.
+Statistics are kept in even and odd coordinates, which do not trade places under the mirror: the
+mean of an odd coordinate is zero by symmetry, so only its square is counted, and the two entries of
+a pair share the mean of their squares. A run on mirrored data therefore ends in the same
+statistics, to the last bit, and a robot that has only ever turned left is not biased to the left.
 """
 
 import torch
@@ -17,7 +17,7 @@ from swap.symmetry import Parity, Rep, trivial
 
 
 class RunningNorm(nn.Module):
-    """`update(batch)` learns, `forward` normalises and clips; statistics are float64."""
+    """`update` adds a batch to the statistics (float64); `forward` normalises and clips."""
 
     mean: Tensor
     inverse_std: Tensor
@@ -41,12 +41,12 @@ class RunningNorm(nn.Module):
         ):  # mean, and mean square about it, of each coordinate
             self.register_buffer(name, torch.zeros(rep.dim, dtype=torch.float64))
         self.register_buffer("count", torch.zeros((), dtype=torch.float64))
-        # The two coordinates that make up each entry (twice the same one where nothing is paired).
+        # The two coordinates that each entry is made of (the same one twice if it has no partner).
         merge = Parity(rep).merge if equivariant else Parity(trivial(rep.dim)).merge
         self.register_buffer("source_coords", torch.tensor([merge.a, merge.b]), persistent=False)
 
     def checked(self, x: Tensor) -> Tensor:
-        """The same, if it has as many entries."""
+        """Return x; UserError if it does not have as many entries as the Rep."""
         if x.shape[-1] != self.rep.dim:
             raise UserError(
                 f"this normaliser knows {self.rep.dim} entries, got {x.shape[-1]}; "
@@ -61,9 +61,9 @@ class RunningNorm(nn.Module):
 
     @torch.no_grad()
     def update(self, x: Tensor, mask: Tensor | None = None) -> None:
-        """Take a batch [..., d] of raw observations into account, where `mask` [...] is True.
+        """Add a batch [..., d] of raw observations to the statistics, where `mask` [...] is True.
 
-        A row that is masked out may hold anything, NaN too; nothing waits for the device.
+        A row that is masked out may hold anything, even NaN. The host never waits for the device.
         """
         x = x.reshape(-1, self.rep.dim)
         if fused_statistics.usable(x):
@@ -71,7 +71,7 @@ class RunningNorm(nn.Module):
             return
         n = self.count.new_full((), len(x)) if mask is None else mask.sum().double()
         here = None if mask is None else mask.reshape(-1, 1)
-        # Entries stay in their own precision: only sums need more digits than a sensor has.
+        # Entries keep their precision: only the sums need more digits.
         coordinates = torch.cat(self.basis.split(_only(here, x)), -1)
         first = coordinates.sum(0, dtype=torch.float64) / n.clamp(min=1)
         if self.equivariant:
@@ -87,14 +87,14 @@ class RunningNorm(nn.Module):
         self._write_out()
 
     def sums(self) -> Tensor:
-        """All it has seen as sums [2 d + 1], which add up over several normalisers: the count, the
-        entries' coordinates and their squares."""
+        """The statistics as sums [2 d + 1], which can be added over several normalisers: the count,
+        the sum of the coordinates and that of their squares."""
         squares = self.coord_var + self.coord_mean.square()
         return torch.cat((self.count[None], self.count * self.coord_mean, self.count * squares))
 
     @torch.no_grad()
     def load_sums(self, sums: Tensor) -> None:
-        """Be the one that has seen this."""
+        """Replace the statistics by those of these sums (see `sums`)."""
         count, first, squares = sums.split((1, self.rep.dim, self.rep.dim))
         self.count.copy_(count[0])
         self.coord_mean.copy_(first / count.clamp(min=1))
@@ -102,7 +102,8 @@ class RunningNorm(nn.Module):
         self._write_out()
 
     def _write_out(self) -> None:
-        """Coordinates -> entries: the mean by the basis, each variance shared by its orbit."""
+        """Turn the coordinates' statistics into those of entries: the mean by the basis; both
+        entries of a pair share their variance."""
         mean = self.basis.merge(self.coord_mean.split(self.basis.sizes)) * self.basis.scale
         a, b = self.source_coords
         variance = (self.coord_var[a] + self.coord_var[b]) / 2

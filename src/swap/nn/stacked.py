@@ -1,12 +1,12 @@
-"""Both views in one tensor [..., V, d]: the layers of a loop in half the launches.
+"""Keeps both views in one tensor [..., V, d], so that the layers of a loop take half the launches.
 
-A recurrent loop on a GPU costs what its launches cost, so here a layer is one product, one norm,
-one butterfly and one non-linearity for both views together. It stays exact, because
+The time of a recurrent loop on a GPU is that of its launches, so here a layer is one product, one
+norm, one butterfly and one non-linearity for both views together. The mirror stays exact, because
 
-- parities never move: mirroring only negates the odd ones, and a product, or a norm over even and
-  odd together, does not see a sign, in whatever order it adds;
-- pointwise functions, which do see which view is which, are the only ones that could round by
-  place. On a GPU they do not; on a CPU they are called once a view (`pointwise`).
+- parities stay in place: mirroring only negates the odd ones, which changes no rounding in a
+  product or in a norm over even and odd together, in whatever order they add;
+- pointwise functions act on views, which do trade places, and could round differently by position.
+  On a GPU they do not; on a CPU they are called once per view (`pointwise`).
 
 V is 2, or 1 in a plain network, where the butterfly does nothing.
 """
@@ -25,11 +25,11 @@ from swap.nn.views import Parts
 
 
 class StackedLinear:
-    """A `Linear` between regular features, and a norm behind it, with its weights at hand.
+    """A `Linear` between regular features and the norm after it, with the weights stacked once.
 
-    Make it once a pass and call it at every step: parities [B, V, in] -> parities [B, V, out]; the
-    features are their butterfly. `add` [V, B, out] comes before the norm: what another layer, run
-    on all steps at once, has to say.
+    Make it once per pass and call it at every step: it maps parities [B, V, in] to parities
+    [B, V, out], whose butterfly gives the features. `add` [V, B, out] is added before the norm: the
+    output of another layer that was run on all steps at once.
     """
 
     def __init__(self, layer: Linear, norm: RMSNorm | None = None) -> None:
@@ -56,17 +56,17 @@ class StackedLinear:
 
 
 def stack_views(parts: Parts) -> Tensor:
-    """Parities of all steps, [..., d] each -> [V, ..., d], a step of which is an `add`."""
+    """Stack the parities of all steps, [..., d] each, as [V, ..., d]; each step is an `add`."""
     return torch.stack(parts)
 
 
 def split_views(x: Tensor, equivariant: bool) -> Tensor:
-    """Flat regular features [..., left | right] -> [..., V, d]."""
+    """Flat regular features [..., left | right] as views [..., V, d]."""
     return x.unflatten(-1, (2 if equivariant else 1, -1))
 
 
 def pointwise(f: Callable[..., Tensor], *several: Tensor) -> Tensor:
-    """f of one or several [..., V, d], entry by entry."""
+    """Apply a pointwise f to one or several tensors [..., V, d]; on a CPU view by view."""
     if several[0].is_cuda or several[0].shape[-2] == 1:
         return f(*several)
     return torch.stack(
@@ -75,7 +75,7 @@ def pointwise(f: Callable[..., Tensor], *several: Tensor) -> Tensor:
 
 
 class Butterfly(nn.Module):
-    """Views [..., V, d] -> parities, or parities -> views, up to √2: one launch either way."""
+    """Turns views [..., V, d] into parities or parities into views, up to √2, in one launch."""
 
     sign: Tensor
 
@@ -89,12 +89,12 @@ class Butterfly(nn.Module):
 
 
 class _Butterfly(Function):
-    """Symmetric, so its gradient is itself."""
+    """The butterfly is a symmetric matrix, so its gradient is the butterfly again."""
 
     @staticmethod
     def forward(ctx: Any, x: Tensor, sign: Tensor) -> Tensor:
         ctx.save_for_backward(sign)
-        # A product with ±1 is exact, so that this is a + b and a - b, fused or not.
+        # A product with ±1 is exact, so this is exactly a + b and a - b, fused or not.
         return torch.addcmul(x[..., :1, :], x[..., 1:, :], sign)
 
     @staticmethod

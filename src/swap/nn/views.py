@@ -1,11 +1,12 @@
-"""Hidden features as views, and the butterfly between views and parities.
+"""Splits hidden features into views, and turns views into parities and back (the butterfly).
 
 An equivariant network keeps its hidden features as two tensors of one shape, the left view and the
-right view, which trade places under the mirror. A plain network has one view, and every function
-here leaves it alone: this is why each layer below serves both kinds with the same lines.
+right view, which trade places under the mirror. Their sum and difference, the even and odd
+parities, stay in place. A plain network has one view, and every function here returns it unchanged;
+so the same code of each layer serves both kinds.
 
-The two views are never joined inside a network. A pointwise function then meets a feature at the
-same place in memory on both sides, and gives the same bits: vectorised code rounds the last few
+The two views are never joined inside a network. A feature then has the same position in both
+tensors, and a pointwise function gives both the same bits: vectorised code rounds the last few
 elements of a tensor differently from the rest.
 """
 
@@ -19,9 +20,9 @@ Parts = tuple[Tensor, ...]
 
 
 def butterfly(parts: Parts) -> Parts:
-    """(left, right) -> (even, odd), and (even, odd) -> (left, right): up to √2 its own inverse.
+    """Turn (left, right) into (even, odd), or (even, odd) into (left, right), up to a factor √2.
 
-    `Linear` carries the factor in its weights, which are smaller than a batch. Mirroring leaves
+    `Linear` folds the factor into its weights, which are smaller than a batch. Mirroring leaves
     a + b the same float, because addition commutes, and negates a - b exactly.
     """
     if len(parts) == 1:
@@ -36,15 +37,15 @@ def cat(*several: Parts) -> Parts:
 
 
 def views_of(x: Tensor, equivariant: bool) -> Parts:
-    """A flat tensor of regular features -> its views."""
+    """The views of a flat tensor of regular features."""
     return tuple(x.chunk(2, -1)) if equivariant else (x,)
 
 
 def per_view(parameter: nn.Parameter, n_views: int) -> Parts:
-    """A tied parameter, once for each view.
+    """A parameter that the views share, repeated once per view.
 
-    Backward then adds the two views' gradients to each other before anything else: a sum that does
-    not depend on which view is which, even when a recurrent cell adds up many of them.
+    The backward pass then adds the two views' gradients to each other before anything else, a sum
+    that does not depend on which view is which, even when a recurrent cell adds up many of them.
     """
     if n_views == 1:
         return (parameter,)
@@ -52,7 +53,7 @@ def per_view(parameter: nn.Parameter, n_views: int) -> Parts:
 
 
 def halves(width: int, what: str) -> int:
-    """Features come in mirrored pairs: half of `width`, or a line that says which width to use."""
+    """Half of `width`; UserError if it is odd, because features come in mirrored pairs."""
     if width <= 0 or width % 2:
         raise UserError(
             f"{what}={width} is {'odd' if width % 2 else 'not positive'}; "

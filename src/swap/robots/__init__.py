@@ -1,4 +1,4 @@
-"""Robots: facts, one robot a file, and the MuJoCo model made from them. Read in this order:
+"""Robots as facts, one file per robot, and the MuJoCo model made from them. Read in this order:
 
 parts -> robot -> apollo, go2 -> registry -> kinematics -> mjcf
 """

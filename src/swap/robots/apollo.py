@@ -3,8 +3,8 @@
 The paper's robot has no public model. From the paper: L = 0.70 m and H = 0.55 m (normalisation of
 its comparison table), h_des = 0.6 m. From the public facts of Unitree B2, a robot of the same
 class (unitree_ros, b2_description): links 0.35 m, abad offset 0.12 m, joint ranges, peak torques
-200/200/320 Nm, armature. Motors stronger than B2's at hip and knee are ours: a 1.63 m climb needs
-about 285 Nm at each hind knee.
+200/200/320 Nm, armature. We made hip and knee motors stronger than B2's: a 1.63 m climb needs about
+285 Nm at each hind knee.
 """
 
 from swap.robots.parts import Capsule, Joint, Leg, Link, Motor

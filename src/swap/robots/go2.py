@@ -1,8 +1,9 @@
-"""Unitree Go2: 15.2 kg, hip to hip 0.387 m; shows that a robot is one file.
+"""Unitree Go2: 15.2 kg, hip to hip 0.387 m; an example of a robot in one file.
 
-Masses, centres of mass, sizes, ranges, peak torques and speeds from Unitree's public description
-(unitree_ros, go2_description); armature and damping as in MuJoCo Menagerie's unitree_go2. Boxes of
-equal inertia are computed from its inertia tensors, rounded. Gains as commonly used in training.
+Masses, centres of mass, sizes, ranges, peak torques and speeds come from Unitree's public
+description (unitree_ros, go2_description), armature and damping from MuJoCo Menagerie's
+unitree_go2. Boxes of equal inertia are computed from its inertia tensors and rounded. The gains are
+those commonly used in training.
 """
 
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Computes joint angles from foot positions, in closed form, for any robot of this room."""
+"""Computes joint angles from foot positions, in closed form, for any `Robot`."""
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -8,11 +8,11 @@ from swap.robots.robot import Robot
 
 
 def angles_for_feet(robot: Robot, feet_b: ArrayLike) -> np.ndarray:
-    """Foot centres in the base frame [..., 4, 3] -> angles [..., 12]; NaN for a leg that cannot
-    reach its point.
+    """Joint angles [..., 12] for foot centres in the base frame [..., 4, 3]; NaN for a leg that
+    cannot reach its point.
 
-    Of the two ways to bend a leg it takes the one of the default pose, and the leg hangs below its
-    abad axis. Joint ranges are not looked at.
+    The knee bends as in the default pose, and the leg hangs below its abad axis. Joint ranges are
+    not checked.
     """
     legs, turns = robot.legs, turning(robot)
     offset, thigh, shank = np.array([(leg.offset, leg.thigh, leg.shank) for leg in legs]).T
@@ -21,7 +21,7 @@ def angles_for_feet(robot: Robot, feet_b: ArrayLike) -> np.ndarray:
     # The abad joint turns the leg's plane, which passes beside its axis at a distance `offset`.
     below = y * y + z * z - offset * offset
     down = np.sqrt(np.maximum(below, 0))  # from hip to foot within that plane
-    # One angle from one quotient: mirrored points then give the very negative.
+    # One arctan2 instead of a sum of two angles: mirrored points then give the exact negative.
     abad = np.arctan2(z * offset + y * down, y * offset - z * down)
     cosine = (x * x + down * down - thigh * thigh - shank * shank) / (2 * thigh * shank)
     knee = bend * np.arccos(np.clip(cosine, -1, 1))

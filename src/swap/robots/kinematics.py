@@ -1,5 +1,4 @@
-"""Computes positions of hips, knees and feet from joint angles, in numpy, for any robot of this
-room."""
+"""Computes positions of hips, knees and feet from joint angles, in numpy, for any `Robot`."""
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -9,15 +8,15 @@ from swap.robots.robot import Robot
 
 
 def turning(robot: Robot) -> np.ndarray:
-    """+1 or -1 for each joint [4, 3]: whether it turns the positive way about its coordinate."""
+    """+1 or -1 for each joint [4, 3]: the sign of its axis along x or y."""
     return np.array(
         [[j.axis[k] for j, k in zip(leg.joints, AXES, strict=True)] for leg in robot.legs]
     )
 
 
 class LegPoints:
-    """Hip joint, knee joint and foot centre of each leg. Made once where they are asked for often:
-    x, y and z are arrays of their own, which numpy is fastest with."""
+    """Computes hip joint, knee joint and foot centre of each leg. Make it once if you need them
+    often: it keeps x, y and z in separate arrays, with which numpy is fastest."""
 
     def __init__(self, robot: Robot) -> None:
         legs = robot.legs
@@ -28,11 +27,11 @@ class LegPoints:
         self._mount = np.array([leg.mount for leg in legs]).T[..., None]  # [3, 4, 1]
 
     def in_base(self, joint_pos: ArrayLike) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Angles [..., 12] -> x, y and z [..., 4, 3] each, of the legs' three points."""
+        """x, y and z, [..., 4, 3] each, of each leg's three points, for angles [..., 12]."""
         q = np.asarray(joint_pos, float)
         turned = q.reshape(*q.shape[:-1], 4, 3) * self._turning
         abad, hip, both = turned[..., 0], turned[..., 1], turned[..., 1] + turned[..., 2]
-        # Hip, knee and foot in the leg's plane, x ahead and z up, before the abad turns it about x.
+        # Hip, knee and foot in the leg's plane (x forward, z up) before abad rotates it about x.
         x = np.zeros((*abad.shape, 3))
         z = np.zeros_like(x)
         x[..., 1], z[..., 1] = -self._thigh * np.sin(hip), -self._thigh * np.cos(hip)
@@ -43,7 +42,8 @@ class LegPoints:
         return x + mount[0], c * y - s * z + mount[1], s * y + c * z + mount[2]
 
     def in_world(self, pos: np.ndarray, quat: np.ndarray, joint_pos: np.ndarray) -> np.ndarray:
-        """For a base at [..., 3] turned by [..., 4] -> [..., 4, 3, 3]."""
+        """The same points in the world, [..., 4, 3, 3], for base positions [..., 3] and quaternions
+        [..., 4]."""
         x, y, z = self.in_base(joint_pos)
         w, a, b, c = (quat[..., k, None, None] for k in range(4))
         # p + w t + v x t, with t = 2 v x p.
@@ -56,7 +56,7 @@ class LegPoints:
 
 
 def leg_points_in_base(robot: Robot, joint_pos: ArrayLike) -> np.ndarray:
-    """Angles [..., 12] -> hip joint, knee joint and foot centre of each leg [..., 4, 3, 3]."""
+    """Hip joint, knee joint and foot centre of each leg, [..., 4, 3, 3], for angles [..., 12]."""
     return np.stack(LegPoints(robot).in_base(joint_pos), -1)
 
 

@@ -1,8 +1,9 @@
 """Builds the MuJoCo model of one world, as an MjSpec, from a Robot and a number of box slots.
 
-The robot is spheres and capsules only: MuJoCo's capsule-box collider treats left and right alike,
-its box-box collider does not. Robot shapes meet boxes and nothing else. Boxes have priority, so
-friction and softness of every contact are the box's and a course alone decides its grip.
+The robot consists of spheres and capsules only: MuJoCo's capsule-box collider treats left and right
+alike, its box-box collider does not. Robot shapes collide with boxes and nothing else. Boxes have
+priority, so every contact has the friction and softness of the box, and the course alone decides
+how much grip there is.
 """
 
 import mujoco
@@ -12,10 +13,10 @@ from swap.robots.parts import Capsule, Leg
 from swap.robots.robot import Robot
 
 TIMESTEP = 0.005
+"""Physics steps of 5 ms (200 Hz)."""
 GRAVITY = 9.81
-"""Physics at 200 Hz."""
 SOLREF_TIME = 0.02
-"""Time constant of contacts without rebound, s."""
+"""Time constant of contacts, which do not bounce, s."""
 
 
 def build_spec(
@@ -26,7 +27,7 @@ def build_spec(
     half: np.ndarray | None = None,
     force_sensors: bool = False,
 ) -> mujoco.MjSpec:
-    """Boxes `box0`.. first, then the robot, so that box k is geom k.
+    """Build the model: boxes `box0`.. first, then the robot, so that box k is geom k.
 
     `pos`, `quat`, `half` [slots, ...] place the boxes; without them they are parked far below.
     `force_sensors` adds the net contact force of `force_groups(robot)` as sensors.
@@ -58,13 +59,13 @@ def build_spec(
 
 
 def force_groups(robot: Robot) -> tuple[str, ...]:
-    """Who reports contact forces, in order: four feet, four thighs, four shanks, the trunk."""
+    """The parts that report contact forces: four feet, four thighs, four shanks, the trunk."""
     parts = ("foot", "thigh", "shank")
     return (*(f"{leg.name}_{part}" for part in parts for leg in robot.legs), "trunk")
 
 
 def group_of_geom(robot: Robot, model: mujoco.MjModel) -> np.ndarray:
-    """For each geom its index in `force_groups`, -1 for boxes."""
+    """The index of each geom in `force_groups`; -1 for boxes."""
     groups = force_groups(robot)
     index = np.full(model.ngeom, -1, np.int32)
     for g in range(model.ngeom):
@@ -90,7 +91,7 @@ def _add_robot(spec: mujoco.MjSpec, robot: Robot) -> None:
 
 
 def _camera_quat(pitch: float) -> np.ndarray:
-    """MuJoCo cameras look along -z with y up: x is the robot's right, -z ahead and down."""
+    """MuJoCo cameras look along -z with y up: x is the robot's right, -z points ahead and down."""
     s, c = np.sin(pitch), np.cos(pitch)
     frame = np.array([[0.0, s, -c], [-1.0, 0.0, 0.0], [0.0, c, s]])
     quat = np.zeros(4)
@@ -138,7 +139,7 @@ def _add_shape(body: mujoco.MjsBody, name: str, shape: Capsule) -> None:
 
 
 def _add_force_sensor(spec: mujoco.MjSpec, name: str) -> None:
-    """Net contact force on a geom (the trunk: on its body), world frame."""
+    """Add a sensor of the net contact force on a geom (for the trunk: on its body), world frame."""
     sensor = spec.add_sensor(name=f"force_{name}", type=mujoco.mjtSensor.mjSENS_CONTACT)
     whole_body = name == "trunk"
     sensor.objtype = mujoco.mjtObj.mjOBJ_BODY if whole_body else mujoco.mjtObj.mjOBJ_GEOM

@@ -1,8 +1,8 @@
-"""What robots are made of: motors, joints, links and legs, as facts.
+"""Describes the parts of robots: motors, joints, links and legs.
 
-Frames: base +x ahead, +y left, +z up; metres, kilograms, radians, newton metres. Every leg is an
+Frames: base +x forward, +y left, +z up; metres, kilograms, radians, newton metres. Every leg has an
 abad joint that turns about x, a hip and a knee that turn about y, and links that hang along -z at
-joint angle zero. Files state the left legs; `Leg.mirrored` writes the right ones.
+joint angle zero. Robot files state the left legs; `Leg.mirrored` makes the right ones.
 """
 
 from dataclasses import dataclass, replace
@@ -14,17 +14,17 @@ Vec = tuple[float, float, float]
 PARTS = ("abad", "hip", "knee")
 """The joints of a leg, from the trunk outwards."""
 AXES = (0, 1, 1)
-"""The coordinate each of them turns about: x, y, y."""
+"""The coordinate axis that each joint turns about: x, y, y."""
 
 
 @dataclass(frozen=True)
 class Motor:
-    """What one joint's motor can do, measured behind the gear."""
+    """The abilities of one joint's motor, measured after the gear."""
 
     torque: float
-    """Peak torque, Nm: braking torque is this at any speed."""
+    """Peak torque, Nm; when braking it is available at any speed."""
     speed: float
-    """No-load speed, rad/s: driving torque falls linearly to zero here."""
+    """No-load speed, rad/s: driving torque falls linearly with speed and is zero here."""
     armature: float
     """Rotor inertia seen at the joint, kg m²."""
     damping: float = 0.0
@@ -49,17 +49,17 @@ class Joint:
     axis: Vec
     range: tuple[float, float]
     default: float
-    """Its angle in the default pose, around which actions are given."""
+    """Its angle in the default pose, to which actions are added."""
     motor: Motor
 
 
 @dataclass(frozen=True)
 class Link:
-    """A rigid part: its mass, where it is centred, and the uniform box of the same inertia."""
+    """A rigid part: its mass, its centre of mass, and the uniform box of the same inertia."""
 
     mass: float
     com: Vec
-    """In the frame of the joint that moves it (the trunk: in the base frame)."""
+    """Centre of mass in the frame of the joint that moves the link (for the trunk: base frame)."""
     box: Vec
     """Full edge lengths of the box of equal mass and inertia, parallel to the frame."""
 
@@ -86,23 +86,23 @@ class Leg:
 
     name: str
     mount: Vec
-    """The abad joint in the base frame."""
+    """Position of the abad joint in the base frame."""
     offset: float
-    """Sideways (+y) from the abad axis to the plane of thigh and shank."""
+    """Distance sideways (+y) from the abad axis to the plane of thigh and shank."""
     thigh: float
-    """Hip joint to knee joint."""
+    """Length from hip joint to knee joint."""
     shank: float
-    """Knee joint to the centre of the foot."""
+    """Length from knee joint to the centre of the foot."""
     joints: tuple[Joint, ...]
     """abad, hip, knee."""
     links: tuple[Link, ...]
-    """What each of them moves: hip housing, thigh, shank with foot."""
+    """The link that each joint moves: hip housing, thigh, shank with foot."""
     thigh_radius: float
     shank_radius: float
     foot_radius: float
 
     def mirrored(self, name: str) -> "Leg":
-        """The same leg on the other side, with joint axes kept: what turns about x changes sign."""
+        """The same leg on the other side. Joint axes stay as they are, so x angles change sign."""
         return replace(
             self,
             name=name,
@@ -118,7 +118,7 @@ def reflect(v: Vec) -> Vec:
 
 
 def _mirrored(joint: Joint) -> Joint:
-    """Rotation vectors mirror as (-x, y, -z): with the axis kept, x and z angles change sign."""
+    """Rotation vectors mirror as (-x, y, -z); the axis stays, so x and z angles change sign."""
     if joint.axis[1] != 0:
         return joint
     low, high = joint.range

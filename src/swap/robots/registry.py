@@ -1,6 +1,6 @@
 """Finds a Robot by name: built-in files, installed packages, or code that the user names.
 
-A robot file is code. It is run by `from_user` alone, which is for words of the command line.
+A robot file is code. Only `from_user` runs it, which takes what the user typed on the command line.
 """
 
 from swap.registry import Registry, Say, instance_of
@@ -23,11 +23,11 @@ def names() -> tuple[str, ...]:
 
 
 def load(name: str) -> Robot:
-    """`apollo`, or a robot of an installed package. Runs no file, whoever names it."""
+    """Return a built-in robot (`apollo`) or one of an installed package. It never runs a file."""
     return ROBOTS[name]
 
 
 def from_user(word: str, say: Say = print) -> Robot:
-    """What the user has named on the command line of this very call: a name, the path of a .py file
-    that defines ROBOT, or an import string. Code is run, and that is said."""
+    """Return the robot that the user named on this command line: by name, by the path of a .py file
+    that defines ROBOT, or by an import string. It runs that code and tells the user so."""
     return ROBOTS.from_user(word, say)

@@ -1,4 +1,4 @@
-"""A robot as facts: what a file in this room states, checked for left-right symmetry when made."""
+"""Describes a robot by facts, which are checked for left-right symmetry at construction."""
 
 import math
 from dataclasses import dataclass, fields, is_dataclass
@@ -15,9 +15,9 @@ class CameraMount:
     """The depth camera on the midplane."""
 
     pos: Vec
-    """In the base frame."""
+    """Position in the base frame."""
     pitch: float
-    """Downwards from straight ahead, rad."""
+    """Angle downwards from straight ahead, rad."""
 
     def __post_init__(self) -> None:
         if self.pos[1] != 0:
@@ -30,13 +30,13 @@ class CameraMount:
 
 @dataclass(frozen=True)
 class Robot:
-    """All facts of one robot. Joint order is leg by leg, in the order the legs are given."""
+    """All facts of one robot. Joints are ordered leg by leg, in the order of `legs`."""
 
     name: str
     legs: tuple[Leg, ...]
     trunk: Link
     trunk_shapes: tuple[Capsule, ...]
-    """What of the trunk can touch."""
+    """The trunk's collision shapes."""
     camera: CameraMount
     kp: float
     """Position gain of every joint, Nm/rad."""
@@ -54,7 +54,7 @@ class Robot:
         _check_finite(self, "robot")
         for leg in self.legs:
             _check_leg(leg)
-        # Building the body is a check: every left name has its right one.
+        # Building the body checks that every left name has its right one.
         body = self.body if 0 < len(self.legs) <= 4 else None
         if body is None or len(self.legs) != 4:
             raise UserError(f"robot '{self.name}' has {len(self.legs)} legs; give four")
@@ -113,12 +113,12 @@ class Robot:
 
     @property
     def hip_to_hip(self) -> float:
-        """Front to rear, along x: the paper's L."""
+        """Distance from front to rear hips along x, m (the paper's L)."""
         return max(leg.mount[0] for leg in self.legs) - min(leg.mount[0] for leg in self.legs)
 
     @cached_property
     def stance(self) -> float:
-        """Height of the base above flat ground in the default pose, soles on the ground, m."""
+        """Height of the base above flat ground when standing in the default pose, m."""
         from swap.robots.kinematics import feet_in_base
 
         return max(
@@ -128,12 +128,12 @@ class Robot:
 
     @property
     def hip_height(self) -> float:
-        """The paper's H: hip axes above the ground in the default pose, m."""
+        """Height of the hip axes above the ground in the default pose, m (the paper's H)."""
         return self.stance + self.legs[0].mount[2]
 
 
 def _check_finite(value: Any, where: str) -> None:
-    """No NaN, no infinity, anywhere."""
+    """Raise a UserError if any number in the value is NaN or infinite."""
     if is_dataclass(value):
         for field in fields(value):
             _check_finite(getattr(value, field.name), f"{where}.{field.name}")
@@ -175,7 +175,7 @@ def _check_leg(leg: Leg) -> None:
 
 
 def _check_pair(left: Leg, right: Leg, body: Body) -> None:
-    """The right leg must be the reflected left one, whatever way its axes are modelled."""
+    """Check that the right leg is the reflected left one; its axes may point either way."""
     image = left.mirrored(right.name)
     radii = "thigh_radius", "shank_radius", "foot_radius"
     for what in ("mount", "offset", "thigh", "shank", "links", *radii):

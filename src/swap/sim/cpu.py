@@ -1,4 +1,4 @@
-"""The CPU engine: MuJoCo C in float64 on all threads, one set of model fields a world."""
+"""The CPU engine: MuJoCo C in float64 on all threads, with its own model fields for each world."""
 
 from collections.abc import Mapping, Sequence
 
@@ -32,7 +32,7 @@ from swap.state_dict import join_states
 
 FULL = [mujoco.mjtWarning.mjWARN_CONTACTFULL.value, mujoco.mjtWarning.mjWARN_CNSTRFULL.value]
 PHYSICS = ("qpos", "qvel", "qacc_warmstart", "ctrl", "time")
-"""What the next step of MuJoCo depends on, of the fields that are in use here."""
+"""The fields, of those used here, that the next MuJoCo step depends on."""
 
 
 class CpuEngine:
@@ -47,7 +47,8 @@ class CpuEngine:
         threads: int = 0,
         memory: int | None = None,
     ) -> None:
-        """`threads` 0: all; `memory`: bytes a world may use for contacts (default: MuJoCo's)."""
+        """`threads` 0 means all; `memory` is what a world may use for contacts, in bytes (default:
+        MuJoCo's)."""
         check_setup(bank, n)
         self.robot, self.n, self.device = robot, n, torch.device("cpu")
         self._courses = list(bank)
@@ -60,7 +61,7 @@ class CpuEngine:
         self._points = LegPoints(robot)
         self._peak = np.array([joint.motor.torque for joint in robot.joints])
         self._no_load = np.array([joint.motor.speed for joint in robot.joints])
-        self._pose = np.array(robot.default_pose, np.float32).astype(float)  # as targets come
+        self._pose = np.array(robot.default_pose, np.float32).astype(float)  # float32, as targets
         self._last = np.tile(self._pose, (n, 1))  # targets of the step before
         self._seen = self._full()
         self._nonfinite, self._overflow = np.zeros(n, int), np.zeros(n, int)
@@ -162,7 +163,7 @@ class CpuEngine:
             )
             try:
                 self._batch.step()
-            except SimulationError as error:  # these kept their state: contain them like a NaN
+            except SimulationError as error:  # these worlds did not step: treat them like a NaN
                 self._qvel[error.ids] = np.nan
         self._last[:] = new
         self._count_overflow()
@@ -171,8 +172,8 @@ class CpuEngine:
         self._publish()
 
     def _contain(self, targets: np.ndarray) -> None:
-        """Put diverged worlds back to standing; their targets become the default pose."""
-        # A sum is finite only if all it adds up is, and no comparison holds for a NaN.
+        """Reset diverged worlds to standing; their targets become the default pose."""
+        # A sum is finite only if all its terms are, and any comparison with NaN is false.
         if np.abs(self._qvel).max() < SPEED_LIMIT and np.isfinite(self._qpos.sum() + targets.sum()):
             return
         sound = np.isfinite(self._qpos).all(1) & (np.abs(self._qvel) < SPEED_LIMIT).all(1)
@@ -193,11 +194,11 @@ class CpuEngine:
         self.state.failed[rows] = True
 
     def _full(self) -> np.ndarray:
-        """How often contacts or their rows did not fit, [N]."""
+        """How often contacts or their constraint rows did not fit, [N]."""
         return self._warned[:, FULL[0], 1] + self._warned[:, FULL[1], 1]
 
     def _forces(self) -> np.ndarray:
-        """On the robot; MuJoCo's sensors report what it exerts on the boxes."""
+        """Contact forces on the robot; MuJoCo's sensors report the opposite, those on the boxes."""
         return -self._sensors.reshape(self.n, -1, 3)
 
     def _publish(self) -> None:
@@ -225,9 +226,10 @@ class CpuEngine:
         told = self.report()
         return torch.tensor([told.nonfinite, told.overflow, told.pool_overflow])
 
-    # --- put away and taken out again -----------------------------------------------------------
+    # --- saving and restoring -------------------------------------------------------------------
     def state_dict(self) -> dict[str, Tensor]:
-        """Model fields follow from courses and draws, the rest of `state` from the physics."""
+        """What to save. Model fields follow from courses and draws, the rest of `state` from the
+        physics."""
         physics = {name: self._batch.bind(name) for name in PHYSICS}
         ours = {"last": self._last, "nonfinite": self._nonfinite, "overflow": self._overflow}
         return {

@@ -1,9 +1,10 @@
 """Gives every world its own fields of MuJoCo's model, and writes geometry, friction and bodies into
 them.
 
-Boxes, masses and contact parameters are per-simulation model fields of one compiled model. Writing
-them leaves what MuJoCo derives from them (bounds, bounding volumes, inverse weights) behind;
-`set_const` brings it up to date, after which a world equals one compiled from scratch.
+Boxes, masses and contact parameters are model fields that each world has of its own; all worlds
+share one compiled model. When they are written, what MuJoCo derives from them (bounds, bounding
+volumes, inverse weights) is out of date; `set_const` updates it, after which a world equals one
+compiled from scratch.
 """
 
 import mujoco
@@ -36,7 +37,7 @@ class CpuModels:
         self._model, self._slots = _template(robot, slots, memory), slots
         self.batch = Batch(self._model, n, threads)
         self._field = {name: self.batch.expand(name) for name in PER_WORLD}
-        # Boxes turn freely; without this MuJoCo would skip the rotation of those that did not.
+        # Boxes may have any rotation. MuJoCo would skip it for those compiled without one.
         self._field["geom_sameframe"][:, :slots] = mujoco.mjtSameFrame.mjSAMEFRAME_NONE.value
 
     def place_boxes(self, rows: np.ndarray, boxes: Boxes) -> None:
@@ -54,7 +55,7 @@ class CpuModels:
         self._field["geom_solref"][rows, : self._slots] = solref.numpy()[rows, None]
 
     def write_bodies(self, rows: np.ndarray, drawn: Draw) -> None:
-        """Masses and centres of mass, and all that follows from them."""
+        """Write masses and centres of mass, and update all that follows from them."""
         model = self._model
         payload = 1 + drawn.payload.double().numpy()[:, None] / model.body_mass[1]
         factor = np.concatenate([payload, drawn.link_mass.double().numpy()], 1)[rows]
@@ -64,18 +65,18 @@ class CpuModels:
         self.update_derived(rows)
 
     def update_derived(self, rows: np.ndarray) -> None:
-        """After boxes or bodies have changed."""
+        """Update what MuJoCo derives from boxes and bodies, after they have changed."""
         if len(rows):
             self.batch.set_const(rows.astype(np.int32))
 
 
 def _template(robot: Robot, slots: int, memory: int | None) -> mujoco.MjModel:
-    """Boxes in a row along x, the order courses list them in: the bounding volume tree, which all
-    worlds share, then groups neighbours."""
+    """Compile the shared model. Its boxes stand in a row along x, in the order of courses, so that
+    the bounding volume tree, which all worlds share, groups neighbours."""
     row = np.zeros((slots, 3))
     row[:, 0] = np.arange(slots)
     spec = build_spec(robot, slots, pos=row, force_sensors=True)
-    # A world that diverges is contained and counted here; MuJoCo would reset it without a word.
+    # The engine resets and counts worlds that diverge; MuJoCo would reset them silently.
     spec.option.disableflags |= mujoco.mjtDisableBit.mjDSBL_AUTORESET
     if memory is not None:
         spec.memory = memory

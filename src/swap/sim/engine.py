@@ -1,9 +1,9 @@
-"""What every engine offers: N robots, each on a course of its own, stepped by joint targets.
+"""Defines what every engine offers: N robots, each on its own course, stepped by joint targets.
 
-Everything is N worlds at once and every choice of worlds is a mask, so a caller needs no loop over
-worlds and, on a GPU, never waits for one. Courses come from a bank given at the start; `assign`
-gathers them on the device. Tensors of `state`, `boxes` and `drawn` keep their storage: hold them
-once, and read them again after each call. Never write into them.
+All calls act on N worlds at once and select worlds by a mask, so a caller needs no loop over worlds
+and, on a GPU, never waits for one. Courses come from a bank given at the start; `assign` gathers
+them on the device. Tensors of `state`, `boxes` and `drawn` keep their storage: hold them once, and
+read them again after each call. Never write into them.
 """
 
 from collections.abc import Mapping, Sequence
@@ -22,16 +22,16 @@ from swap.state_dict import copy_into
 EngineName = Literal["cpu", "gpu"]
 ENGINES: tuple[EngineName, ...] = get_args(EngineName)
 CONTACTS, CONTACT_ROWS = 48, 200
-"""Room on the GPU: contacts a world, in a pool all share; constraint rows of one world."""
+"""Memory on the GPU: contacts per world, in a pool that all share; constraint rows per world."""
 FEET, THIGHS, SHANKS, TRUNK = slice(0, 4), slice(4, 8), slice(8, 12), 12
-"""Whose forces are where in `State.force`: the order of `swap.robots.mjcf.force_groups`."""
+"""The indices of `State.force`, in the order of `swap.robots.mjcf.force_groups`."""
 SPEED_LIMIT = 1e4
 """A coordinate faster than this (m/s, rad/s) has diverged as surely as a NaN."""
 
 
 @dataclass(frozen=True)
 class State:
-    """Where every robot is, float32, consistent: all positions belong to the same instant."""
+    """The state of every robot, float32; all positions belong to the same instant."""
 
     base_pos: Tensor  # [N, 3] world
     base_quat: Tensor  # [N, 4] (w, x, y, z), body to world
@@ -43,7 +43,7 @@ class State:
     leg_pos: Tensor  # [N, 4, 3, 3] world: hip joint, knee joint, foot centre of each leg
     force: Tensor  # [N, 13, 3] world, on the robot, at the last physics step
     time: Tensor  # [N] s since reset
-    failed: Tensor  # [N] bool: contained since its last reset, see Engine.step
+    failed: Tensor  # [N] bool: diverged or overflowed since its last reset, see Engine.step
 
     @property
     def foot_pos(self) -> Tensor:  # [N, 4, 3]
@@ -68,7 +68,7 @@ class State:
 
 @dataclass(frozen=True)
 class Start:
-    """The state to reset to, for all N worlds; a mask says which of them take it."""
+    """The state to reset to, for all N worlds; a mask selects the worlds that are reset."""
 
     base_pos: Tensor  # [N, 3] world
     base_quat: Tensor  # [N, 4]
@@ -83,14 +83,14 @@ class FaultReport:
     """What went wrong since the last report. All zeros is the normal case."""
 
     nonfinite: int = 0
-    """Times a world went non-finite (or faster than any robot) and was contained."""
+    """How often a world became non-finite (or faster than SPEED_LIMIT) and was reset."""
     overflow: int = 0
-    """Times a world had more contacts than fit; its physics was wrong, so it is marked failed. On
-    the GPU, use more `contact_rows`."""
+    """How often a world had more contacts than fit; its physics was wrong, so it is marked failed.
+    On the GPU, use more `contact_rows`."""
     pool_overflow: int = 0
     """Control steps in which the worlds' shared contact pool was full: use more `contacts`."""
     worlds: tuple[int, ...] = ()
-    """The worlds behind the first two figures."""
+    """The worlds that the first two numbers count."""
 
 
 class Engine(Protocol):
@@ -101,30 +101,31 @@ class Engine(Protocol):
     device: torch.device
     state: State
     boxes: Boxes
-    """The boxes each world stands on now, for the sensors."""
+    """The boxes of each world's current course, for the sensors."""
     course_id: Tensor
-    """[N] int32: which course of the bank each world has."""
+    """[N] int32: the index of each world's course in the bank."""
     drawn: Draw
-    """What differs between the robots now: all draws so far, each where its mask was."""
+    """The randomisation of each world now: what `randomise` and `renew_bodies` last gave it."""
 
     def assign(self, mask: Tensor, course_id: Tensor) -> None:
         """Give the masked worlds [N] the courses [N] of the bank. Reset them next."""
 
     def reset(self, mask: Tensor, start: Start | None = None) -> None:
-        """Put the masked worlds into `start`; without it, standing at the start of the course."""
+        """Put the masked worlds into `start`; without it they stand at the start of the course."""
 
     def step(self, targets: Tensor) -> None:
-        """One control step: hold the joint targets [N, 12] for four physics steps.
+        """Take one control step: hold the joint targets [N, 12] for four physics steps.
 
-        A world that goes non-finite is put back to standing at its start, marked in
-        `state.failed` and counted; the others do not notice. It stays marked until reset.
+        A world that becomes non-finite is put back to standing at its start, marked in
+        `state.failed` and counted; other worlds are not affected. It stays marked until reset.
         """
 
     def push(self, mask: Tensor, lin_vel: Tensor, ang_vel: Tensor) -> None:
-        """Kick the masked worlds: add to the base's velocity, world [N, 3] and body [N, 3]."""
+        """Push the masked worlds: add to the base's velocities, linear in the world frame and
+        angular in the body frame, [N, 3] each."""
 
     def randomise(self, mask: Tensor, given: Draw, bodies: bool = True) -> None:
-        """Give the masked worlds their grip, masses, motors and latency from the draw.
+        """Give the masked worlds the friction, masses, motors and latency of the draw.
 
         `bodies=False` leaves masses and centres of mass as they are: see `renew_bodies`.
         """
@@ -133,24 +134,24 @@ class Engine(Protocol):
         """Give the masked worlds the masses and centres of mass of the draw, and nothing else.
 
         On the GPU engine this takes hundreds of launches, whatever the mask, and is a recording of
-        its own. So do it now and then, and outside of other recordings.
+        its own. Call it rarely, and never inside another recording.
         """
 
     def replace(self, ids: Sequence[int], courses: Sequence[Course]) -> None:
         """Put other courses into the bank; worlds get them at their next `assign`."""
 
     def report(self) -> FaultReport:
-        """What went wrong since the last call; waits for the device."""
+        """What went wrong since the last call; this waits for the device."""
 
     def faults(self) -> Tensor:
-        """The three figures of `report` [3], on the device, so that nobody waits. They are counted
-        from zero again, as after a report."""
+        """The three counts of `report` [3], on the device, without waiting. They restart from zero,
+        as after a report."""
 
     def state_dict(self) -> dict[str, Tensor]:
-        """All that the future depends on, by name, live; the bank is not among it."""
+        """All tensors that future steps depend on, by name, not copied; without the bank."""
 
     def load_state_dict(self, state: Mapping[str, Tensor]) -> None:
-        """Exactly the engine that gave these, its bank being the same."""
+        """Restore exactly the engine that gave this state; its bank must be the same."""
 
 
 def make_engine(
@@ -164,9 +165,10 @@ def make_engine(
     contacts: int = CONTACTS,
     contact_rows: int = CONTACT_ROWS,
 ) -> Engine:
-    """`cpu` or `gpu` by name; `threads` (0: all) are cpu's, `device` is gpu's: CUDA where there is
-    a GPU, otherwise Warp's CPU device, which runs the same code slowly. `contacts` and
-    `contact_rows` are gpu's too: on the CPU MuJoCo makes room as it is needed."""
+    """Make the engine `cpu` or `gpu`. `threads` (0: all) is for `cpu`. The rest is for `gpu`:
+    `device` defaults to CUDA, or without a GPU to Warp's CPU device, which runs the same code
+    slowly; `contacts` and `contact_rows` reserve memory, which the CPU engine allocates on demand.
+    """
     if name == "cpu":
         from swap.sim.cpu import CpuEngine
 
@@ -180,12 +182,12 @@ def make_engine(
 
 
 def engine_device(name: str, device: str) -> torch.device:
-    """Where the tensors of this engine are, or a line that says why they cannot be there."""
+    """The device of this engine's tensors; UserError if the engine cannot run there."""
     if name == "cpu" and device != "cpu":
         raise UserError(f"engine cpu runs on device cpu, not {device}; use engine gpu")
     if device.startswith("cuda") and not torch.cuda.is_available():
         raise UserError(f"no GPU for device '{device}'; use engine cpu, or device 'cpu'")
-    # A tensor on it knows its index where the name, "cuda", leaves it open.
+    # A tensor has a device index even where the name, "cuda", has none.
     return torch.empty(0, device=device).device
 
 
@@ -195,7 +197,7 @@ def engine_for(device: str) -> EngineName:
 
 
 def standing(robot: Robot, ground_z: Tensor) -> Start:
-    """Default pose, soles on the ground at height `ground_z` [N], at x = y = 0, at rest."""
+    """Standing at rest in the default pose, at x = y = 0, on ground of height `ground_z` [N]."""
     n, device = len(ground_z), ground_z.device
     base = torch.zeros(n, 3, device=device)
     base[:, 2] = ground_z + robot.stance
@@ -207,12 +209,12 @@ def standing(robot: Robot, ground_z: Tensor) -> Start:
 
 
 def restore_engine(engine: Engine, saved: Mapping[str, Tensor]) -> None:
-    """What all engines do to load a state: model fields are made again from courses and draws."""
+    """Load a state into any engine; model fields are rebuilt from courses and draws."""
     everyone = torch.ones(engine.n, dtype=torch.bool, device=engine.device)
     copy_into(engine.state_dict(), saved)
     engine.assign(everyone, engine.course_id)
     engine.randomise(everyone, engine.drawn)
-    copy_into(engine.state_dict(), saved)  # a new course made the physics forget
+    copy_into(engine.state_dict(), saved)  # assigning a course cleared part of it
 
 
 def check_setup(bank: Sequence[Course], n: int) -> None:
@@ -223,7 +225,7 @@ def check_setup(bank: Sequence[Course], n: int) -> None:
 
 
 def check_tensor(what: str, x: Tensor, shape: tuple[int, ...], device: torch.device) -> None:
-    """Shape and place, which a GPU knows without waiting; values are the physics' to judge."""
+    """Check shape and device, which needs no wait for a GPU. Bad values show up in the physics."""
     if tuple(x.shape) != shape:
         raise UserError(f"{what} has shape {list(x.shape)}; give {list(shape)}")
     if x.device.type != device.type:

@@ -1,7 +1,7 @@
-"""The GPU engine: mujoco-warp in float32, a control step captured in one graph.
+"""The GPU engine: mujoco-warp in float32, with each control step recorded as one CUDA graph.
 
-Every array is made once and written in place, because a captured graph keeps pointers; `state` is
-mostly views of MuJoCo's own arrays. Runs on Warp's CPU device too, with the same code.
+Every array is made once and written in place, because a recorded graph keeps pointers; `state` is
+mostly views of MuJoCo's own arrays. The same code also runs on Warp's CPU device.
 """
 
 from collections.abc import Mapping, Sequence
@@ -57,8 +57,9 @@ class GpuEngine:
         njmax: int = CONTACT_ROWS,
         capture: bool = True,
     ) -> None:
-        """`nconmax`: contacts and candidates a world, in a pool all share; `njmax`: constraint rows
-        of one world. `capture=False` launches kernel by kernel, for debugging."""
+        """`nconmax` is the number of contacts and candidates per world, in a pool that all share;
+        `njmax` that of constraint rows per world. `capture=False` launches each kernel separately,
+        for debugging."""
         check_setup(bank, n)
         self.robot, self.n, self.device = robot, n, engine_device("gpu", device)
         self._recorder = WarpGraph(self.device)
@@ -66,7 +67,7 @@ class GpuEngine:
             self._build(bank, slots, nconmax, njmax)
             self._wire()
         if capture:
-            self.state.base_quat[:, 0] = 1  # a zero quaternion has no rotation to step from
+            self.state.base_quat[:, 0] = 1  # a zero quaternion is no rotation
             self._recorder.record(self._control_step)
             self._models.record()
         everyone = torch.ones(n, dtype=torch.bool, device=self.device)
@@ -120,7 +121,7 @@ class GpuEngine:
         torch.cat([safe.base_pos, safe.base_quat, safe.joint_pos], 1, out=self._safe_qpos)
 
     def _wire(self) -> None:
-        """The kernels' arguments, made once: torch's tensors and MuJoCo's arrays share memory."""
+        """Make the kernels' arguments once; torch's tensors and MuJoCo's arrays share memory."""
         m, d, warp = self._m, self._d, wp.from_torch
         last, target, failed = map(warp, (self._last, self._target, self.state.failed))
         nonfinite, overflow, pool = map(warp, (*self._counts, self._pool))
@@ -146,7 +147,7 @@ class GpuEngine:
 
     @property
     def mujoco(self) -> tuple[Any, Any]:
-        """mujoco-warp's Model and Data, for its own functions; to be read, not written."""
+        """mujoco-warp's Model and Data, to pass to its functions; read them, never write them."""
         return self._m, self._d
 
     def _zeros(self, *shape: int) -> Tensor:
@@ -262,9 +263,9 @@ class GpuEngine:
         self._pool.zero_()
         return told
 
-    # --- put away and taken out again -----------------------------------------------------------
+    # --- saving and restoring -------------------------------------------------------------------
     def state_dict(self) -> dict[str, Tensor]:
-        """Model fields follow from courses and draws."""
+        """What to save. Model fields follow from courses and draws."""
         d, state = self._d, self.state
         physics = {"qpos": d.qpos, "qvel": d.qvel, "qacc_warmstart": d.qacc_warmstart}
         return {
@@ -284,6 +285,6 @@ class GpuEngine:
 
 
 def _warp_boxes(boxes: Boxes) -> list[Any]:
-    """The parts of Boxes in order, as Warp sees them."""
+    """The parts of Boxes in order, as Warp arrays."""
     rows = {"pos": wp.vec3, "quat": wp.quat, "half": wp.vec3}
     return [wp.from_torch(getattr(boxes, name), rows.get(name)) for name in BOX_PARTS]

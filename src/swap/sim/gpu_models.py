@@ -32,8 +32,8 @@ PER_WORLD = (
 
 
 class GpuModels:
-    """The models of `n` worlds. What MuJoCo derives from masses is a recording of its own: on a GPU
-    it takes hundreds of launches."""
+    """The models of `n` worlds. Computing what MuJoCo derives from masses takes hundreds of
+    launches on a GPU, so it has its own recording."""
 
     def __init__(
         self,
@@ -46,7 +46,7 @@ class GpuModels:
         nconmax: int,
         njmax: int,
     ) -> None:
-        """`device` must be Warp's current one, too."""
+        """`device` must also be Warp's current device."""
         self._trunk_mass = robot.trunk.mass
         self._deriver, self._on_gpu = WarpGraph(device), device.type == "cuda"
         self.m: Any = mjw.put_model(model, batch_sizes=dict.fromkeys(PER_WORLD, n))
@@ -60,7 +60,7 @@ class GpuModels:
         self._solref = wp.to_torch(self.m.geom_solref)[:, :slots]
 
     def record(self) -> None:
-        if self._on_gpu:  # elsewhere a launch costs nothing to speak of
+        if self._on_gpu:  # elsewhere launches cost almost nothing
             self._deriver.record(self._derive)
 
     @property
@@ -76,7 +76,7 @@ class GpuModels:
         self._solref.copy_(solref[:, None].expand_as(self._solref))
 
     def write_bodies(self, drawn: Draw) -> None:
-        """Masses and centres of mass, and all that follows from them."""
+        """Write masses and centres of mass, and update all that follows from them."""
         payload = 1 + drawn.payload[:, None] / self._trunk_mass
         factor = torch.cat([payload, drawn.link_mass], 1)
         for name, field in self._mass.items():
@@ -90,6 +90,6 @@ class GpuModels:
                 self._derive()
 
     def _derive(self) -> None:
-        """A step computes positions anew, so none need be restored."""
+        """Update what MuJoCo derives. It changes positions, but the next step recomputes them."""
         groups = mjw.SetConstGroup.FIXED | mjw.SetConstGroup.INERT0
         mjw.set_const(self.m, self.d, groups=groups, restore=False)

@@ -1,4 +1,4 @@
-"""The Warp kernels of the GPU engine: what happens around MuJoCo's own step, one thread a piece.
+"""The Warp kernels of the GPU engine, which run before and after MuJoCo's own step.
 
 Quaternions are stored (w, x, y, z), as MuJoCo stores them; `wp.quat` is only their container here.
 """
@@ -15,7 +15,7 @@ HUGE = wp.constant(1.0e30)
 
 @wp.func
 def rotation(q: wp.quat) -> wp.mat33:
-    """(w, x, y, z) -> matrix. Mirrored quaternions give exactly mirrored matrices."""
+    """The matrix of (w, x, y, z). Mirrored quaternions give exactly mirrored matrices."""
     w, x, y, z = q[0], q[1], q[2], q[3]
     return wp.mat33(
         1.0 - 2.0 * (y * y + z * z),
@@ -54,10 +54,10 @@ def assign_boxes(
     geom_xmat: wp.array2d[wp.mat33],
     warmstart: array2,
 ):
-    """Thread (world, slot): one box of the bank into the model fields and the list for sensors.
+    """Thread (world, slot): copy one box of the bank to the model fields and to the sensors' list.
 
-    Kinematics never poses the world's own geoms again, so geom_xpos and geom_xmat are ours to
-    write, and the broadphase reads both bounds.
+    MuJoCo's kinematics never updates static geoms, so we write geom_xpos and geom_xmat here too;
+    the broadphase reads both bounds.
     """
     w, k = wp.tid()
     if not mask[w]:
@@ -127,7 +127,7 @@ def reset_worlds(
     time: wp.array[float],
     failed: wp.array[wp.bool],
 ):
-    """Thread (world): a masked world takes its start and forgets what it held."""
+    """Thread (world): put a masked world into its start state and clear what it remembered."""
     w = wp.tid()
     if mask[w]:
         write_start(w, start_qpos, start_qvel, pose, qpos, qvel, ctrl, warmstart, last, force, time)
@@ -136,7 +136,8 @@ def reset_worlds(
 
 @wp.func
 def is_sound(row: array2, w: int, limit: float) -> bool:
-    """Comparisons with NaN are false, so this refuses NaN, infinity and whatever is too large."""
+    """Whether all numbers are below the limit; false for NaN and infinity too, as NaN compares
+    false."""
     for i in range(row.shape[1]):
         if not (wp.abs(row[w, i]) < limit):
             return False
@@ -160,7 +161,7 @@ def contain(
     failed: wp.array[wp.bool],
     nonfinite: wp.array[int],
 ):
-    """Thread (world): a diverged world is put back to standing, marked and counted."""
+    """Thread (world): reset a diverged world to standing, mark and count it."""
     w = wp.tid()
     if is_sound(qpos, w, HUGE) and is_sound(qvel, w, speed_limit) and is_sound(target, w, HUGE):
         return
@@ -186,7 +187,7 @@ def drive(
     no_load: wp.array[float],
     ctrl: array2,
 ):
-    """Thread (world, joint): the motor's torque for this physics step."""
+    """Thread (world, joint): compute the motor's torque for this physics step."""
     w, j = wp.tid()
     goal = last[w, j]
     if substep >= latency[w]:
@@ -212,7 +213,7 @@ def gather_forces(
     group: wp.array[int],
     force: wp.array2d[vec3],
 ):
-    """Thread (contact): its force, which acts on the second geom, added to the robot's group."""
+    """Thread (contact): add its force, which acts on the second geom, to the robot's group."""
     c = wp.tid()
     if c >= n_contacts[0]:
         return
@@ -233,7 +234,7 @@ def pose_legs(
     qpos: array2,
     points: wp.array3d[vec3],
 ):
-    """Thread (world, leg): hip joint, knee joint and foot centre in the world."""
+    """Thread (world, leg): compute hip joint, knee joint and foot centre in the world frame."""
     w, i = wp.tid()
     base = vec3(qpos[w, 0], qpos[w, 1], qpos[w, 2])
     frame = rotation(wp.quat(qpos[w, 3], qpos[w, 4], qpos[w, 5], qpos[w, 6]))
@@ -262,7 +263,8 @@ def finish(
 ):
     """Thread (world): remember the targets; turn MuJoCo's overflow bits into counts and clear them.
 
-    Rows are a world's own, so it has failed; the pool is everyone's and is counted once a step.
+    Each world has its own rows, so one that lacks them has failed; the pool is shared and is
+    counted once per step.
     """
     w = wp.tid()
     for i in range(target.shape[1]):

@@ -1,8 +1,8 @@
 """Computes motor torques: PD control through a motor's torque-speed curve.
 
-Driving torque (in the direction of motion) falls linearly to zero at the no-load speed; braking
-torque stays full. A motor's randomised strength scales what it is asked for, before the limit: a
-weak motor is slower to push, no motor is stronger than its peak.
+Driving torque (in the direction of motion) falls linearly to zero at the no-load speed; full torque
+is always available for braking. A motor's randomised strength scales the commanded torque before it
+is limited: a weak motor pushes less, and no motor exceeds its peak.
 """
 
 from typing import TypeVar

@@ -1,7 +1,8 @@
-"""Draws what differs between worlds: friction, masses, motors, latency, pushes.
+"""Draws the randomised parameters of worlds: friction, masses, motors, latency, pushes.
 
-Everything is drawn in nominal-is-one or nominal-is-zero form, so one set of ranges serves every
-robot. `mirror` gives the reflected draw: mirrored state, action and draw make mirrored physics.
+Everything is drawn as a factor (nominally 1) or an offset (nominally 0), so one set of ranges
+serves every robot. `mirror` gives the mirrored draw: mirrored state, action and draw make mirrored
+physics.
 """
 
 import math
@@ -27,9 +28,9 @@ class Ranges:
     """Uniform ranges; a range of one value switches that randomisation off."""
 
     friction: Range = (0.5, 2.0)
-    """Friction of the ground, where the course does not need more."""
+    """Friction of the ground, unless the course needs more."""
     restitution: Range = (0.0, 0.4)
-    """Rebound speed over impact speed; below 0.135, that of the nominal contact, it stays that."""
+    """Rebound speed over impact speed; below 0.135 it is the nominal contact's, 0.135."""
     payload: Range = (0.0, 0.2)
     """Mass added to the trunk, as a share of the robot's mass."""
     link_mass: Range = (0.8, 1.2)
@@ -39,13 +40,13 @@ class Ranges:
     kp: Range = (0.8, 1.2)
     kd: Range = (0.8, 1.2)
     strength: Range = (0.8, 1.2)
-    """Factor on the torque each motor is asked for."""
+    """Factor on each motor's commanded torque."""
     latency: tuple[int, int] = (0, 1)
-    """Physics steps by which new joint targets come late, both ends included."""
+    """Delay of new joint targets in physics steps, both ends included."""
     push: float = 0.5
     """Largest sudden change of the base's velocity along x and y, m/s."""
     push_turn: float = 0.5
-    """Largest sudden change of its angular velocity about each axis, rad/s."""
+    """Largest sudden change of the base's angular velocity about each axis, rad/s."""
 
     def __post_init__(self) -> None:
         check_numbers(self, "range ", not_negative=("push", "push_turn"))
@@ -73,7 +74,7 @@ FIXED = Ranges((1, 1), (0, 0), (0, 0), (1, 1), (0, 0), (1, 1), (1, 1), (1, 1), (
 
 
 BODY_PARTS = ("payload", "link_mass", "com")
-"""What changes the robot's inertia: the parts of a Draw that are costly to apply."""
+"""The parts of a Draw that change the robot's inertia; these are costly to apply."""
 
 
 @dataclass(frozen=True)
@@ -127,12 +128,12 @@ def draw(ranges: Ranges, robot: Robot, n: int, generator: torch.Generator) -> Dr
 
 
 def nominal(robot: Robot, n: int, device: torch.device | str = "cpu") -> Draw:
-    """The robot as its file states it, in every world."""
+    """The draw that leaves the robot as its file states it, in every world."""
     return draw(FIXED, robot, n, torch.Generator(device))
 
 
 def draw_push(ranges: Ranges, n: int, generator: torch.Generator) -> tuple[Tensor, Tensor]:
-    """Velocity kicks for `Engine.push`: linear [N, 3] in the world, angular [N, 3] in the body."""
+    """Pushes for `Engine.push`: linear [N, 3] in the world frame, angular [N, 3] in the body's."""
     kick = 2 * torch.rand(n, 6, generator=generator, device=generator.device) - 1
     linear = kick[:, :3] * ranges.push
     linear[:, 2].zero_()
@@ -140,7 +141,7 @@ def draw_push(ranges: Ranges, n: int, generator: torch.Generator) -> tuple[Tenso
 
 
 def mirror(given: Draw, robot: Robot) -> Draw:
-    """The draw of the reflected worlds."""
+    """The draw of the mirrored worlds."""
     parts = {}
     for name, rep in reps(robot).items():
         part = getattr(given, name)
@@ -154,17 +155,17 @@ def mirror_push(linear: Tensor, angular: Tensor) -> tuple[Tensor, Tensor]:
 
 # --- from a draw to MuJoCo's numbers --------------------------------------------------------------
 def contact_friction(drawn: Tensor, course: Tensor) -> Tensor:
-    """The drawn one, but no less than the course can be stood on with."""
+    """The drawn friction, but no less than the course needs to stand on it."""
     return torch.maximum(drawn, course)
 
 
 def contact_solref(restitution: Tensor) -> Tensor:
-    """Restitution [N] -> MuJoCo's solref [N, 2]: a softer damper at the same stiffness.
+    """MuJoCo's solref [N, 2] for a restitution [N]: a softer damper at the same stiffness.
 
     A contact is a spring and a damper of ratio z = sin(a) that push and never pull; a body leaves
-    it with the share exp(-(pi - 2a) tan(a)) of the speed it came with. At z = 1, the nominal
-    contact, that is exp(-2) = 0.135, and less is not asked for. The time constant grows as z
-    falls, because MuJoCo's stiffness is 1 / (time constant * z)².
+    it with the share exp(-(pi - 2a) tan(a)) of its impact speed. At z = 1, the nominal contact,
+    that is exp(-2) = 0.135, the least we use. The time constant grows as z falls, because MuJoCo's
+    stiffness is 1 / (time constant * z)².
     """
     table = _ratios(restitution.device)
     x = (restitution - LEAST_REBOUND) / (1 - LEAST_REBOUND) * (len(table) - 1)

@@ -1,4 +1,4 @@
-"""How often physics and control happen, and how strongly the ground pulls (m/s²)."""
+"""The rates of physics and control, and gravity (m/s²)."""
 
 from swap.robots.mjcf import GRAVITY, TIMESTEP
 

@@ -1,4 +1,4 @@
-"""The mirror: representations, named fields, and the even/odd basis. Read in this order:
+"""The left-right mirror: representations, named fields, and the even/odd basis. Read in this order:
 
 rep -> grid -> parity -> layout -> body
 """

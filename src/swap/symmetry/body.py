@@ -1,9 +1,9 @@
-"""A robot's left and right, from the names and axes of its joints.
+"""Derives how a robot mirrors from the names and axes of its joints.
 
-Mirroring swaps each left name for its right one and keeps the names without a side. The sign of a
+Mirroring swaps each left name for its right one and keeps names without a side. The sign of a
 joint is geometry, not convention: a rotation vector mirrors as (-x, y, -z), so a joint that turns
 about x on both sides changes sign, one that turns about y does not, and one whose right axis is
-modelled the other way round gets the other sign. Order, names and axes are the robot's own.
+modelled the other way round gets the other sign. Order, names and axes come from the robot's model.
 """
 
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ YAW: Axis = (0.0, 0.0, 1.0)
 VECTOR = signs(1, -1, 1)
 """Positions, velocities, forces, gravity: the sideways component changes sign."""
 ROTATION = signs(-1, 1, -1)
-"""Angular velocities, torques, rotation vectors: the other two do."""
+"""Angular velocities, torques, rotation vectors: the x and z components change sign."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class Body:
                 if names.count(name) > 1:
                     raise UserError(f"{kind} '{name}' occurs twice; give each its own name")
         for rep in (self.joint_rep, self.leg_rep):
-            assert rep.dim  # building them is the check: every left name has its right one
+            assert rep.dim  # building the Reps checks that every left name has its right one
 
     @property
     def joint_names(self) -> tuple[str, ...]:
@@ -58,12 +58,12 @@ class Body:
 
     @cached_property
     def leg_rep(self) -> Rep:
-        """One number a leg."""
+        """How a vector with one number per leg mirrors."""
         return Rep(tuple(self._partner("leg", name, self.legs) for name in self.legs), self._ones())
 
     @cached_property
     def joint_rep(self) -> Rep:
-        """One number a joint: angle, speed, torque, action."""
+        """How a vector with one number per joint mirrors: angles, speeds, torques, actions."""
         names = self.joint_names
         perm = tuple(self._partner("joint", name, names) for name in names)
         sign = tuple(
@@ -72,7 +72,7 @@ class Body:
         return Rep(perm, sign)
 
     def index(self, joint: str) -> int:
-        """Where the named joint stands in this robot's order."""
+        """The index of the named joint in this robot's order."""
         if joint not in self.joint_names:
             raise unknown("joint", joint, self.joint_names)
         return self.joint_names.index(joint)
@@ -90,7 +90,7 @@ class Body:
         return names.index(other)
 
     def mirror_name(self, name: str) -> str:
-        """The same thing on the other side; a name without a side lies on the midplane."""
+        """The name of the same part on the other side; a name without a side stays as it is."""
         for left, right in self.sides:
             if left in name:
                 return name.replace(left, right)
@@ -118,7 +118,7 @@ def quadruped(
     parts: tuple[tuple[str, Axis], ...] = (("abad", ROLL), ("hip", PITCH), ("knee", PITCH)),
     sides: tuple[tuple[str, str], ...] = (("FL", "FR"), ("RL", "RR")),
 ) -> Body:
-    """The paper's robot: four legs of abad, hip and knee, ordered leg by leg. An example: robots
-    have joint names of their own (`swap.robots.PARTS`)."""
+    """The paper's robot: four legs with abad, hip and knee, ordered leg by leg. It serves as an
+    example: real robots have their own joint names (`swap.robots.PARTS`)."""
     joints = tuple(JointAxis(f"{leg}_{part}", axis) for leg in legs for part, axis in parts)
     return Body(joints, legs, sides)

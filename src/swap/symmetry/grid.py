@@ -1,4 +1,4 @@
-"""How a picture or a height map mirrors."""
+"""Says how an image or a height map mirrors."""
 
 from dataclasses import dataclass
 
@@ -7,7 +7,7 @@ from swap.symmetry.rep import Rep, flip, trivial
 
 @dataclass(frozen=True)
 class Grid:
-    """A grid of heights or pixels: rows run ahead (or down), columns from left to right."""
+    """A grid of heights or pixels: rows run forward (or down), columns from left to right."""
 
     rows: int
     cols: int

@@ -1,4 +1,4 @@
-"""Named fields side by side in one tensor, each with its Rep: `obs[..., layout["joint_pos"]]`."""
+"""Names the fields of a tensor and says how each mirrors: `obs[..., layout["joint_pos"]]`."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from swap.symmetry.rep import Rep, trivial
 
 @dataclass(frozen=True)
 class Field:
-    """One named quantity: how wide it is and how it mirrors are both its Rep."""
+    """One named quantity; its Rep gives both its width and how it mirrors."""
 
     name: str
     rep: Rep
@@ -29,7 +29,7 @@ class Field:
 
 @dataclass(frozen=True)
 class Layout:
-    """Fields in order; their direct sum is how the whole vector mirrors."""
+    """Fields in order; the whole vector mirrors by the direct sum of their Reps."""
 
     fields: tuple[Field, ...]
 
@@ -46,7 +46,7 @@ class Layout:
         return name in self._slices
 
     def __getitem__(self, name: str) -> slice:
-        """Where the field lies in the last axis."""
+        """The slice of the last axis that holds the field."""
         if name not in self._slices:
             raise unknown("field", name, self._slices)
         return self._slices[name]
@@ -74,7 +74,7 @@ class Layout:
         return slices
 
     def repeat(self, times: int, name: str) -> "Layout":
-        """The same fields `times` over, named `name0.field`, `name1.field`, ..."""
+        """Repeat the fields `times` times, named `name0.field`, `name1.field`, ..."""
         return Layout(
             tuple(
                 Field(f"{name}{k}.{field.name}", field.rep, field.symbol, field.doc)
@@ -85,7 +85,7 @@ class Layout:
 
     @staticmethod
     def side_by_side(groups: "Mapping[str, Layout]") -> "Layout":
-        """Whole layouts as one, whose fields are named `group.field`; a single one as it is."""
+        """Join layouts into one with fields named `group.field`; a single one keeps its names."""
         if len(groups) == 1:
             return next(iter(groups.values()))
         return Layout(
@@ -97,7 +97,7 @@ class Layout:
         )
 
     def pack(self, parts: Mapping[str, Tensor]) -> Tensor:
-        """Named tensors -> one tensor, in this layout's order, each width checked."""
+        """Join named tensors into one, in this layout's order, and check each width."""
         for name in parts:
             if name not in self:
                 raise unknown("field", name, self._slices)
@@ -113,7 +113,7 @@ class Layout:
         return torch.cat([parts[field.name] for field in self.fields], -1)
 
     def unpack(self, x: Tensor) -> dict[str, Tensor]:
-        """One tensor -> its named parts, as views."""
+        """Split one tensor into its named parts, as views."""
         if x.shape[-1] != self.dim:
             raise UserError(
                 f"this layout has {self.dim} entries, the tensor's last axis {x.shape[-1]}; "

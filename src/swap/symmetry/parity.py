@@ -1,12 +1,12 @@
-"""From a Rep to its even and odd coordinates: the orthonormal basis in which mirroring is a sign.
+"""Splits a Rep into even and odd coordinates, the orthonormal basis in which mirroring is a sign.
 
 A pair (i, j) with mirror sign s gives one even coordinate (x_i + s x_j)/√2 and one odd coordinate
-(x_i - s x_j)/√2; a fixed entry is even or odd by its sign. Each line is a sum of two entries times
-a scale, and so is each line back, which makes both directions two gathers. A fixed entry is
-written as the sum of its two halves, (x_i + x_i)/2, which is exact.
+(x_i - s x_j)/√2; a fixed entry is even or odd by its sign. Each coordinate is a scaled sum of two
+entries, and each entry is a scaled sum of two coordinates, so both directions take two gathers. A
+fixed entry is written as the sum of its two halves, (x_i + x_i)/2, which is exact.
 
-Adding first and scaling after keeps it exact under the mirror: x_i + s x_j is the same float when
-the two trade places, and x_i - s x_j is its exact negative.
+Adding first and scaling after keeps the mirror exact: when the two entries trade places,
+x_i + s x_j stays the same float, and x_i - s x_j becomes its exact negative.
 """
 
 from dataclasses import dataclass
@@ -39,23 +39,24 @@ class Gather:
 
 @dataclass(frozen=True)
 class Parity:
-    """The even/odd split of one Rep. Coordinates come as [even..., odd...], pairs first in each."""
+    """The even/odd split of one Rep. Coordinates are ordered [even..., odd...]; in each part those
+    of pairs come first."""
 
     rep: Rep
 
     @cached_property
     def pairs(self) -> tuple[tuple[int, int], ...]:
-        """The positions that trade places, each pair once."""
+        """The positions that trade places; each pair is listed once."""
         return tuple((i, j) for i, j in enumerate(self.rep.perm) if i < j)
 
     @cached_property
     def fixed(self) -> tuple[int, ...]:
-        """The positions that stay."""
+        """The positions that stay in place."""
         return tuple(i for i, j in enumerate(self.rep.perm) if i == j)
 
     @cached_property
     def split(self) -> Gather:
-        """Entries -> even and odd coordinates."""
+        """Maps entries to even and odd coordinates."""
         rows: list[_Row] = []
         for parity in (1, -1):
             rows += [(i, j, parity * self.rep.sign[i], SQRT_HALF) for i, j in self.pairs]
@@ -64,7 +65,7 @@ class Parity:
 
     @cached_property
     def merge(self) -> Gather:
-        """Even and odd coordinates -> entries: the transpose of `split`, and its inverse."""
+        """Maps even and odd coordinates back to entries: the transpose of `split`, its inverse."""
         rows: dict[int, _Row] = {}
         for k, (i, j) in enumerate(self.pairs):
             odd = self.rep.n_even + k

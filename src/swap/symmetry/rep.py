@@ -1,7 +1,7 @@
-"""A representation of the mirror: how one vector space changes when left and right trade places.
+"""Defines representations of the mirror: how a vector changes when left and right trade places.
 
 The group has two elements, so a representation is one matrix P with P P = 1. All of ours are
-signed permutations: `mirror(x)[i] = sign[i] * x[perm[i]]`. They compose like the spaces do:
+signed permutations: `mirror(x)[i] = sign[i] * x[perm[i]]`. They compose as vector spaces do:
 
     trivial(3)              unchanged                       signs(1, -1, 1)    a polar vector
     flip(11)                a row of 11, reversed           regular(4)         two halves, swapped
@@ -42,7 +42,7 @@ class Rep:
                     f"(sign {self.sign[i]:+d}) and {j} to {self.perm[j]} (sign {self.sign[j]:+d}); "
                     "pair both with each other and give them one sign"
                 )
-        # Reps key caches on hot paths; hashing a thousand integers each time would show.
+        # Reps are cache keys on hot paths, where hashing a thousand integers each time is slow.
         object.__setattr__(self, "_hash", hash((self.perm, self.sign)))
 
     def __hash__(self) -> int:
@@ -58,7 +58,7 @@ class Rep:
 
     @cached_property
     def trace(self) -> int:
-        """The trace of P: even coordinates minus odd ones."""
+        """The trace of P: the number of even coordinates minus the number of odd ones."""
         return sum(s for i, (j, s) in enumerate(zip(self.perm, self.sign, strict=True)) if i == j)
 
     @property
@@ -71,7 +71,7 @@ class Rep:
 
     @property
     def is_regular(self) -> bool:
-        """Two halves that trade places: the representation of hidden features."""
+        """Whether this is two halves that trade places, as hidden features are."""
         return self.dim > 0 and self == regular(self.dim // 2)
 
     @property
@@ -82,7 +82,7 @@ class Rep:
 
     # --- how it acts ----------------------------------------------------------------------------
     def __call__(self, x: Tensor) -> Tensor:
-        """Mirror the last axis. Exact: entries are moved and negated, never rounded."""
+        """Mirror the last axis. This is exact: entries are moved and negated, never rounded."""
         if x.shape[-1] != self.dim:
             raise UserError(
                 f"the last axis has {x.shape[-1]} entries, this Rep mirrors {self.dim}; "
@@ -108,7 +108,7 @@ class Rep:
         return Rep(perm, tuple(s * t for s in self.sign for t in other.sign))
 
     def __abs__(self) -> "Rep":
-        """For magnitudes of what this Rep mirrors (gains, variances): moved, never negated."""
+        """The Rep of magnitudes of this one's entries (gains, variances): moved, never negated."""
         return Rep(self.perm, (1,) * self.dim)
 
 
@@ -119,25 +119,25 @@ def _tensors(rep: Rep, device: torch.device, dtype: torch.dtype) -> tuple[Tensor
 
 
 def trivial(n: int = 1) -> Rep:
-    """`n` numbers that a mirror leaves alone: masses, friction, a row ahead of the robot."""
+    """`n` numbers that a mirror leaves unchanged: masses, friction, a row ahead of the robot."""
     return Rep(tuple(range(n)), (1,) * n)
 
 
 def signs(*sign: int) -> Rep:
-    """Numbers that stay in place, some negated: `signs(1, -1, 1)` is a vector (x, y, z)."""
+    """Numbers that stay in place, some of them negated: `signs(1, -1, 1)` is a vector (x, y, z)."""
     return Rep(tuple(range(len(sign))), sign)
 
 
 def flip(n: int) -> Rep:
-    """A row of `n` from left to right, reversed."""
+    """A row of `n` numbers from left to right, which a mirror reverses."""
     return Rep(tuple(reversed(range(n))), (1,) * n)
 
 
 def regular(pairs: int) -> Rep:
-    """`pairs` left features, then `pairs` right ones, trading places.
+    """`pairs` left features followed by `pairs` right ones; a mirror swaps the two halves.
 
-    The paper's F_l alternates them (left, right, left, right); halves are the same up to order,
-    and a half is a plain slice.
+    The paper's F_l alternates them (left, right, left, right). Halves are the same up to order, and
+    each half is a plain slice.
     """
     return flip(2) @ trivial(pairs)
 
