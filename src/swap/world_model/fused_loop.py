@@ -186,7 +186,7 @@ class _Kept:
         )
         dx, dh_read = new(*parts, self.hidden), new(*parts, self.deter)
         dstate, dz_read = new(*parts, self.hidden + self.deter), new(*parts, self.z)
-        # Gradients of the state itself: `behind` is from the tick after, `ahead` for the one before.
+        # Gradients of the state: `behind` is from the tick after, `ahead` for the one before.
         behind, ahead = (new(self.batch, self.views * self.deter) for _ in range(2))
         in_sum, gates_sum, seen_sum = (
             self.h.new_zeros(self.batch, width)
