@@ -1,6 +1,6 @@
-"""The environment in the words of other libraries: Gymnasium and rsl_rl.
+"""Adapts the environment to the interfaces of other libraries: Gymnasium and rsl_rl.
 
-Neither comes with SWAP. Each has a file here, which is imported when it is asked for.
+Neither is installed with SWAP. Each has a file here, which is imported only when it is needed.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,7 +16,7 @@ RSL_RL = "rsl-rl-lib>=5,<6"
 
 @contextmanager
 def needs(requirement: str) -> Iterator[None]:
-    """Whoever imports without having installed it gets the command that does."""
+    """Turns a failed import into an error with the command that installs the library."""
     try:
         yield
     except ModuleNotFoundError as error:
@@ -28,7 +28,7 @@ def needs(requirement: str) -> Iterator[None]:
 def select_groups(
     obs: Mapping[str, Tensor], groups: Sequence[str] | None = None
 ) -> dict[str, Tensor]:
-    """The observation groups of these names, or all."""
+    """Returns the observation groups of these names, or all."""
     names = tuple(obs) if groups is None else tuple(groups)
     if not names:
         raise UserError(f"groups is empty; name at least one of {', '.join(obs)}, or leave it out")

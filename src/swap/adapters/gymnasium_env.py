@@ -1,8 +1,8 @@
 """Makes Gymnasium environments from a ParkourEnv: N worlds as a VectorEnv, or one world as an Env.
 
 Gymnasium calls what our worlds do `NEXT_STEP` autoreset: the observation that comes with an end is
-the true last one; the step after it ignores the action, gives the first observation of the next
-episode and reward 0. Nothing has to be translated but tensors into arrays.
+the true last one; the step after it ignores the action and gives the first observation of the next
+episode and reward 0. So only tensors have to be converted into arrays.
 
 Importing this file registers `swap/Parkour-v0` for `gymnasium.make_vec` and `gymnasium.make`.
 """
@@ -29,8 +29,8 @@ Arrays = dict[str, Array]
 class GymnasiumVectorEnv(VectorEnv[Arrays, Array, Array]):
     """Observations by group, actions around the default pose: [N, ...] float32.
 
-    `infos` has for every world how its episode ended, if it did (`reason`, `success`), its age, its
-    level, and whether the step was a transition (`valid`).
+    For every world, `infos` says how its episode ended, if it did (`reason`, `success`), its age,
+    its level, and whether the step was a transition (`valid`).
     """
 
     metadata: dict[str, Any] = {"autoreset_mode": AutoresetMode.NEXT_STEP, "render_modes": []}  # noqa: RUF012
@@ -42,7 +42,8 @@ class GymnasiumVectorEnv(VectorEnv[Arrays, Array, Array]):
         groups: Sequence[str] | None = None,
         seed: int = 0,
     ) -> None:
-        """`make` gives the environment of a seed; `groups` names the observations, None: all."""
+        """`make` builds an environment from a seed; `groups` names the observations to return
+        (None: all)."""
         self._make, self._groups, self._seed = make, groups, seed
         self.env = make(seed)
         self._first: Arrays | None = self._arrays(self.env.reset())
@@ -63,19 +64,20 @@ class GymnasiumVectorEnv(VectorEnv[Arrays, Array, Array]):
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Arrays, dict[str, Any]]:
-        """All worlds begin an episode. With a `seed` everything begins anew: courses, levels and
-        luck are those of a new environment. Without one, levels are where they have got to."""
+        """Begins a new episode in all worlds. With a `seed` everything begins anew: courses, levels
+        and random numbers are those of a new environment. Without one, the levels stay as they
+        are."""
         super().reset(seed=seed)
         if options:
             raise UserError(f"reset has no options, and was given {', '.join(options)}")
         if seed is not None and (seed != self._seed or self._first is None):
             self._seed, self._first = seed, None
-            self.env = self._make(seed % 2**64)  # torch takes no longer ones
+            self.env = self._make(seed % 2**64)  # torch takes no larger seed
         first, self._first = self._first, None
         return self._arrays(self.env.reset()) if first is None else first, {}
 
     def step(self, actions: Array) -> tuple[Arrays, Array, Array, Array, dict[str, Any]]:
-        """One control step; `actions` as in `action_space`."""
+        """Takes one control step; `actions` as in `action_space`."""
         if np.shape(actions) != self.action_space.shape:
             raise UserError(
                 f"actions of shape {np.shape(actions)}; this environment takes "
@@ -85,7 +87,7 @@ class GymnasiumVectorEnv(VectorEnv[Arrays, Array, Array]):
         device = self.env.device
         step = self.env.step(torch.as_tensor(actions, dtype=torch.float32, device=device))
         infos = {name: _array(x) for name, x in {**step.info, "valid": step.valid}.items()}
-        # Gymnasium's mask of who has the information.
+        # Gymnasium's masks of the worlds that have the information: all of them.
         everyone = {f"_{name}": np.ones(self.num_envs, dtype=np.bool_) for name in infos}
         return (
             self._arrays(step.obs),
@@ -100,7 +102,7 @@ class GymnasiumVectorEnv(VectorEnv[Arrays, Array, Array]):
 
 
 class GymnasiumEnv(gymnasium.Env[Arrays, Array]):
-    """One world; the caller resets it, as Gymnasium has it."""
+    """One world, which the caller resets, as usual in Gymnasium."""
 
     metadata: dict[str, Any] = {"render_modes": []}  # noqa: RUF012
 
@@ -128,7 +130,7 @@ def _array(x: Tensor) -> Array:
 
 
 def _only(arrays: Mapping[str, Array]) -> Arrays:
-    """What the one world has."""
+    """The entries of the only world."""
     return {name: array[0] for name, array in arrays.items()}
 
 

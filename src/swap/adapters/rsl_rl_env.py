@@ -1,16 +1,16 @@
 """Makes an rsl_rl VecEnv from a ParkourEnv, for its `OnPolicyRunner`.
 
 rsl_rl expects the first observation of the next episode where `dones` is set, and never sees the
-last one: it takes the value before a time limit for the value beyond it. Our worlds give the last
-observation and are reset one step later. So `dones` and `time_outs` are told with that later step,
-and to rsl_rl an episode is one step longer: from the last observation one action that does nothing,
-for reward 0, leads to the end.
+last one: at a time limit it bootstraps from the value before the end. Our worlds give the last
+observation and are reset one step later. So `dones` and `time_outs` are reported in that later
+step, and for rsl_rl an episode is one step longer: after the last observation comes one action
+without effect and with reward 0, which ends the episode.
 
     step t      obs: last of the episode   its reward   dones 0
     step t + 1  obs: first of the next     reward 0     dones 1, time_outs unless it failed
 
 Thus a time limit is bootstrapped from the true last observation, the critic learns that nothing
-comes after a failure, and a recurrent policy forgets exactly between two episodes.
+comes after a failure, and a recurrent policy is reset exactly between two episodes.
 """
 
 import warnings
@@ -26,14 +26,15 @@ from swap.adapters import select_groups
 from swap.env import ParkourEnv
 
 LOG_EVERY = 24
-"""Steps between two sets of figures for rsl_rl's log: on a GPU they have to be waited for."""
+"""Steps between two sets of figures for rsl_rl's log; on a GPU each has to wait for the device."""
 
 
 class RslRlVecEnv(VecEnv):
-    """Observations by group; depth images as [N, 1, rows, cols], which its CNNs read."""
+    """N worlds as a VecEnv: observations by group, depth images as [N, 1, rows, cols], which CNNs
+    of rsl_rl read."""
 
     def __init__(self, env: ParkourEnv, *, groups: Sequence[str] | None = None) -> None:
-        """`groups` names the observations, None: all; rsl_rl stores whatever it is given."""
+        """`groups` names the observations to return (None: all); rsl_rl stores all it is given."""
         self.env, self._groups = env, groups
         self.num_envs, self.num_actions = env.n, env.spaces.action.dim
         self.max_episode_length = env.cfg.episode_steps + 1
@@ -51,7 +52,7 @@ class RslRlVecEnv(VecEnv):
 
     @episode_length_buf.setter
     def episode_length_buf(self, steps: Tensor) -> None:
-        """The runner sets it when it is to `init_at_random_ep_len`."""
+        """The runner sets it for `init_at_random_ep_len`; here that has no effect."""
         warnings.warn(
             "episodes of SWAP begin at their beginning; init_at_random_ep_len=True does nothing",
             stacklevel=2,
@@ -61,9 +62,9 @@ class RslRlVecEnv(VecEnv):
         return self._obs
 
     def step(self, actions: Tensor) -> tuple[TensorDict, Tensor, Tensor, dict[str, Any]]:
-        """One control step with `actions` [N, 12]."""
-        # The runner steps in inference mode. What lives on must not be made there: outside of it
-        # it could neither be written nor learned from.
+        """Takes one control step with `actions` [N, 12]."""
+        # The runner steps in inference mode. Tensors that outlive the step must not be created
+        # there: outside of that mode # they could neither be written nor learned from.
         with torch.inference_mode(False), torch.no_grad():
             step = self.env.step(actions)
             dones, time_outs = self._ended.clone(), self._truncated.clone()
@@ -78,7 +79,8 @@ class RslRlVecEnv(VecEnv):
             return self._obs, step.reward.clone(), dones.long(), extras
 
     def _tensordict(self, obs: Mapping[str, Tensor]) -> TensorDict:
-        """A copy: the next step writes over the tensors, and rsl_rl stores them after it."""
+        """Copies the observations: the next step overwrites the tensors, and rsl_rl stores them
+        only after it."""
         images = obs.keys() - self.env.groups.keys()
         return TensorDict(
             {

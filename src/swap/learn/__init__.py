@@ -1,8 +1,8 @@
-"""Experience in, a better policy out. Read in this order:
+"""Collects experience and improves the policy with it. Read in this order:
 
 vec_env -> rollout -> gae -> ppo -> replay -> model_learner -> mirrored_inputs -> latent_tracker ->
 ring_buffer -> amp -> style_reward -> collector -> symmetry_baselines -> trainer -> trainable
-(metrics, stopwatch, adam, gradient_step below them)
+(they all use metrics, stopwatch, adam, gradient_step)
 """
 
 from swap.learn.amp import AMP, AMPCfg

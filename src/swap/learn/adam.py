@@ -1,7 +1,7 @@
-"""Adam in one kernel, which can also skip an update.
+"""Runs Adam in one kernel, which can also skip an update.
 
-A step that is not sound is taken back by the kernel itself, so nothing waits for the device. All
-its tensors are there from the start: recordings and restored runs need them in place.
+The kernel itself skips a step that is not finite, so nothing waits for the device. All its tensors
+exist from the start, because CUDA graphs and restored runs need them in place.
 """
 
 from collections.abc import Iterable, Sequence
@@ -23,7 +23,8 @@ class GuardedAdam(torch.optim.Adam):
         divisor: Tensor | None = None,
     ) -> None:
         super().__init__(parameters, lr=lr, fused=True, capturable=capturable)
-        # Names that fused kernels look for; meant for mixed precision, they suit us as well.
+        # The fused kernel looks for these names. They are meant for mixed precision, but also serve
+        # here.
         self.grad_scale, self.found_inf = divisor, torch.zeros((), device=lr.device)
         for p in self.learned:
             self.state[p] = {
@@ -37,14 +38,15 @@ class GuardedAdam(torch.optim.Adam):
         return [p for group in self.param_groups for p in group["params"]]
 
     def descend(self, gradients: Sequence[Tensor], sound: Tensor) -> None:
-        """One step, in the order of the parameters; none at all unless `sound`."""
+        """Takes one step with gradients in the order of the parameters; does nothing unless
+        `sound`."""
         with torch.no_grad():
             self.found_inf.copy_(~sound)
         for p, gradient in zip(self.learned, gradients, strict=True):
-            p.grad = gradient.contiguous()  # fused Adam takes it that layouts agree
+            p.grad = gradient.contiguous()  # fused Adam assumes that layouts agree
         self.step()
 
     def named_state(self, parameters: Iterable[tuple[str, Tensor]]) -> dict[str, Tensor]:
-        """Its own tensors, live, by the names of the parameters. (A `load_state_dict` of torch's
-        optimisers puts others in their place.)"""
+        """Its own tensors (not copies), by the names of the parameters. (The `load_state_dict` of
+        torch's optimisers would replace them by new ones.)"""
         return {f"{name}/{key}": x for name, p in parameters for key, x in self.state[p].items()}

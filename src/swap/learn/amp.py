@@ -1,9 +1,10 @@
-"""Trains a discriminator to tell reference motion from the policy's, and rewards motion that it
-takes for reference (adversarial motion prior).
+"""Trains a discriminator to tell reference motion from the policy's, and rewards motion that looks
+like the reference (adversarial motion prior).
 
-Expert and policy are told apart by least squares, +1 and -1; a penalty on the gradient at the
-expert's samples keeps the answer smooth. The gradient is that with respect to the normalised input.
-Nothing here waits for the device; a step that is not finite, or has no data, changes nothing.
+The discriminator is fitted by least squares to +1 for the expert and -1 for the policy; a penalty
+on the gradient at the expert's samples keeps it smooth. This gradient is with respect to the
+normalised input. Nothing here waits for the device; a step that is not finite, or has no data,
+changes nothing.
 """
 
 from dataclasses import dataclass
@@ -30,32 +31,32 @@ CULPRITS = ("loss", "grad_norm")
 
 @dataclass(frozen=True)
 class AMPCfg:
-    """The defaults follow WMP but for the sizes."""
+    """Adversarial motion prior. The defaults follow WMP except for the sizes."""
 
     weight: float = 0.01
-    """Most that style adds to the reward of a control step (0.5 a second at 50 Hz)."""
+    """Largest style reward of a control step (0.01 is 0.5 per second at 50 Hz)."""
     hidden: tuple[int, ...] = (256, 128)
-    """Hidden widths of the discriminator, both views counted."""
+    """Hidden widths of the discriminator; each counts both views."""
     act: str = "relu"
     """Non-linearity."""
     equivariant: bool = True
-    """A motion and its mirror image have one score; False is the plain twin."""
+    """A motion and its mirror image get the same score; False is the plain twin."""
     lr: float = 1e-4
     """Learning rate."""
     batch: int = 1024
-    """Samples of the expert, and as many of the policy, for a gradient step."""
+    """Samples of the expert, and as many of the policy, per gradient step."""
     updates: int = 10
-    """Gradient steps an iteration."""
+    """Gradient steps per iteration."""
     penalty: float = 10.0
     """Weight of the squared gradient at the expert's samples."""
     decay: float = 1e-3
     """Weight decay of the hidden layers."""
     head_decay: float = 0.1
-    """Weight decay of the last layer: keeps the answers from saturating."""
+    """Weight decay of the last layer; it keeps the scores from saturating."""
     replay: int = 32768
-    """Transitions of the policy to remember (they are part of a checkpoint, 240 bytes each)."""
+    """Transitions of the policy to keep (checkpoints hold them, 240 bytes each)."""
     span: int = 4
-    """Rollouts that these are taken from."""
+    """Number of rollouts that the kept transitions span."""
 
     def __post_init__(self) -> None:
         check_numbers(
@@ -69,14 +70,15 @@ class AMPCfg:
 
 
 def build_discriminator(cfg: AMPCfg, rep: Rep, seed: int) -> Discriminator:
-    """With its first weights; `rep` mirrors one frame."""
+    """Builds a discriminator with initial weights; `rep` mirrors one frame."""
     with torch.random.fork_rng(devices=[]):  # the same first weights on every device
         torch.manual_seed(seed)
         return Discriminator(rep, cfg.hidden, act=cfg.act, equivariant=cfg.equivariant)
 
 
 class AMP:
-    """`reward` and `store` at every step of `n` worlds, `update` when a rollout is full."""
+    """Call `reward` and `store` at every step of `n` worlds, and `update` when a rollout is
+    full."""
 
     def __init__(
         self,
@@ -91,8 +93,8 @@ class AMP:
         seed: int = 0,
         processes: ProcessGroup = SINGLE_PROCESS,
     ) -> None:
-        """`expert` [M, 2, d] lives where the worlds do; `rep` mirrors one frame [d]; `steps`: of a
-        rollout."""
+        """`expert` [M, 2, d] is on the device of the worlds; `rep` mirrors one frame [d]; `steps`
+        is the length of a rollout."""
         if expert.ndim != 3 or tuple(expert.shape[1:]) != (2, rep.dim) or not len(expert):
             raise UserError(
                 f"expert transitions are {list(expert.shape)}; give [M, 2, {rep.dim}], M > 0"
@@ -140,8 +142,8 @@ class AMP:
     # --- while the worlds are stepped -----------------------------------------------------------
     @torch.no_grad()
     def _reward(self, pair: Tensor, mask: Tensor) -> Tensor:
-        """What to add to the reward [N] of transitions [N, 2, d]: 0 where `mask` [N] is False.
-        The next call overwrites it."""
+        """Returns what to add to the reward [N] of transitions [N, 2, d]: 0 where `mask` [N] is
+        False. The next call overwrites it."""
         mask, flat = _sound(pair, mask)
         style = torch.where(mask, style_reward(self.net(self.net.coordinates(flat))), 0.0)
         several = mask.sum()
@@ -151,14 +153,14 @@ class AMP:
 
     @torch.no_grad()
     def _store(self, pair: Tensor, mask: Tensor) -> None:
-        """Remember transitions to learn from, where `mask` is True: those that are valid, and far
-        from obstacles, of which the reference knows nothing."""
+        """Stores transitions to learn from where `mask` is True: those that are valid and far from
+        obstacles, which the reference does not contain."""
         mask, flat = _sound(pair, mask)
         self.ring.store(flat, mask)
 
-    # --- and after it ---------------------------------------------------------------------------
+    # --- after a rollout ------------------------------------------------------------------------
     def update(self, generator: torch.Generator) -> None:
-        """An iteration's gradient steps, on samples drawn with the generator."""
+        """Takes the gradient steps of an iteration, on samples drawn with the generator."""
         device, many = self.expert.device, (self.cfg.updates, self.cfg.batch)
         picks = torch.randint(len(self.expert), many, generator=generator, device=device)
         chances = torch.rand(many, generator=generator, device=device)
@@ -171,7 +173,7 @@ class AMP:
         return expert, self.ring.rows.index_select(0, ours)
 
     def _acquaint(self, theirs: Tensor, ours: Tensor) -> None:
-        """Let the normalisers of all processes learn from the samples that all have picked."""
+        """Updates the normalisers of all processes with the samples that all have picked."""
         self._look(theirs, ours)
         self.statistics.pool()
 
@@ -184,17 +186,17 @@ class AMP:
         norm.update(policy, filled.expand(len(policy)))
 
     def _compute_gradients(self, theirs: Tensor, ours: Tensor) -> Gradients:
-        """Where to go from here, by the samples that were picked."""
+        """Computes the gradients for the samples that were picked."""
         expert, policy = self._samples(theirs, ours)
         filled = self.ring.count > 0
-        if self.processes.alone:  # else they are acquainted
+        if self.processes.alone:  # otherwise `_acquaint` has done it
             self._observe(expert, policy, filled)
         losses = self.losses(self.net.coordinates(expert), self.net.coordinates(policy))
         gradients = torch.autograd.grad(losses["loss"], self.parameters)
         return Gradients(gradients, losses, filled)
 
     def _apply_gradients(self, found: Gradients) -> None:
-        """One gradient step."""
+        """Takes one gradient step."""
         gradients, losses, weight = found
         with torch.no_grad():
             figures = {**losses, "grad_norm": torch.nn.utils.get_total_norm(gradients)}
@@ -207,8 +209,9 @@ class AMP:
             self.faults.add([torch.ones_like(sound), ~sound, *~good])
 
     def losses(self, expert: Tensor, policy: Tensor) -> dict[str, Tensor]:
-        """Of coordinates [B, 2 d] each; scalars."""
-        # In even and odd coordinates: a mirrored sample has the same squares in the same order.
+        """The losses, as scalars, for coordinates [B, 2 d] of expert and policy."""
+        # The gradient is taken in even and odd coordinates, where a mirrored sample has the same
+        # squares in the same order.
         expert = expert.detach().requires_grad_(True)
         theirs, ours = self.net(expert), self.net(policy)
         (slope,) = torch.autograd.grad(theirs.sum(), expert, create_graph=True)
@@ -223,7 +226,7 @@ class AMP:
 
     # --- for a resume ---------------------------------------------------------------------------
     def state_dict(self) -> dict[str, Tensor]:
-        """All that changes, live."""
+        """The tensors that change, not copies of them."""
         return join_states(
             net=self.net.state_dict(),
             adam=self.adam.named_state(self.net.named_parameters()),

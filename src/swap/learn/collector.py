@@ -19,15 +19,15 @@ from swap.state_dict import join_states
 
 FIGURES = ("reward", "value", "std", "explained_variance")
 HUGE = 1e15
-"""As good as infinite: squares of larger numbers do not fit into single precision, and learning
-squares rewards and values."""
+"""Numbers above this count as infinite: learning squares rewards and values, and larger squares may
+not fit into single precision."""
 NORMALIZE_EVERY = 4
-"""Normalisers learn from the first of so many steps: the next ones look much like it, and their
-sums in double precision are, on a CPU, a third of what a policy's step costs."""
+"""Normalisers learn from every 4th step: the steps between look much like it, and the sums in
+double precision would take, on a CPU, a third of the time of a policy's step."""
 
 
 class Collector:
-    """Steps the worlds with noisy actions and writes down what is needed to learn from them."""
+    """Steps the worlds with noisy actions and stores what is needed to learn from them."""
 
     def __init__(
         self,
@@ -44,7 +44,7 @@ class Collector:
         processes: ProcessGroup = SINGLE_PROCESS,
     ) -> None:
         """`latent_tracker` holds the latent that the policy reads; `style` adds to the reward;
-        `mirrored_inputs` gives what the rollout stores of the mirrored worlds."""
+        `mirrored_inputs` computes what the rollout stores of the mirrored worlds."""
         self.policy, self.env, self.rollout = policy, env, rollout
         self.latent_tracker, self.style, self.mirrored_inputs, self.processes = (
             latent_tracker,
@@ -57,17 +57,18 @@ class Collector:
             metrics.counts(f"guard/{name}") for name in ("action", "reward", "value", "advantage")
         )
         self.draw_noise, device = noise, env.device
-        # What recordings read, and what a resume begins with.
+        # CUDA graphs read these tensors, and a resumed run begins with them.
         self.obs = {
             name: torch.zeros(env.n, env.spec.groups[name].dim, device=device)
             for name in policy.reads
             if name in env.spec.groups
         }
-        # What the policy reads: more than the worlds give, if there is a latent.
+        # What the policy reads: the observations and, if there is one, the latent.
         self._read = self.obs if latent_tracker is None else {**self.obs, **latent_tracker.latents}
         self.bad_obs = metrics.counts(*(f"guard/obs.{name}" for name in self._read))
         self.begun = torch.zeros(env.n, dtype=torch.bool, device=device)
-        """Worlds whose next step is one: the others have ended and are about to be reset."""
+        """Worlds whose next step is a transition; the others have ended and are about to be
+        reset."""
         self.running = False
         self.update_normalizers = GraphedCallable(self._update_normalizers, device, enabled=capture)
         self.decide = GraphedCallable(self._decide, device, enabled=capture)
@@ -110,7 +111,8 @@ class Collector:
         self._estimate(gamma, lam)
 
     def _look(self, obs: Mapping[str, Tensor]) -> None:
-        """Worlds that had not `begun` were just reset: this is the first they see."""
+        """Takes a new observation; worlds that had not `begun` were just reset, and it is their
+        first."""
         for name, x in self.obs.items():
             x.copy_(obs[name])
         if self.latent_tracker is not None:
@@ -119,10 +121,11 @@ class Collector:
             self.style.remember(obs)
 
     def _update_normalizers(self) -> None:
-        """What is observed now, for the normalisers to learn from."""
+        """Updates the normalisers with the present observations."""
         with torch.no_grad():
             obs, sound = self._cleaned(count=False)
-            # An episode's last observation may be that of a world that broke: not learned from.
+            # The last observation of an episode is left out: it may come from a world that
+            # diverged.
             self.policy.update_normalizers(obs, sound & self.begun)
             if self.mirrored_inputs is not None:
                 self.mirrored_inputs.update_normalizers(obs, sound & self.begun)
@@ -130,7 +133,8 @@ class Collector:
     def _decide(
         self, noise: Tensor
     ) -> tuple[tuple[Tensor, ...], Tensor, Tensor, Tensor, Tensor, Tensor]:
-        """Observation -> input, action, its mean and density, value, and which rows are sound."""
+        """Returns the networks' inputs, the action, its mean and density, the value, and which rows
+        are finite."""
         with torch.no_grad():
             obs, sound = self._cleaned(count=True)
             mirrored = () if self.mirrored_inputs is None else self.mirrored_inputs(obs)
@@ -148,13 +152,14 @@ class Collector:
             )
 
     def _bootstrap_value(self) -> Tensor:
-        """The value of what came last."""
+        """The value of the last observation."""
         with torch.no_grad():
             return self.policy.critic(self.policy.inputs(self._cleaned(count=False)[0]).critic)
 
     def _cleaned(self, *, count: bool) -> tuple[dict[str, Tensor], Tensor]:
-        """Observations with zeros in every row that is not finite, and which rows are [N]."""
-        # A sum is finite only if all it adds up is.
+        """Returns observations with zeros in every row that is not finite, and which rows are
+        finite [N]."""
+        # A sum is finite only if all its terms are.
         finite = torch.isfinite(torch.stack([x.sum(-1) for x in self._read.values()]))
         if count:
             self.bad_obs.add((~finite).sum(-1).unbind())
@@ -162,7 +167,7 @@ class Collector:
         return {name: torch.where(sound[:, None], x, 0.0) for name, x in self._read.items()}, sound
 
     def _estimate(self, gamma: float, lam: float) -> None:
-        """Advantages, normalised over valid steps of all processes, and returns."""
+        """Fills in advantages, normalised over the valid steps of all processes, and returns."""
         roll = self.rollout
         advantage, returns = gae(
             roll.reward,
@@ -198,7 +203,7 @@ class Collector:
 
     # --- for a resume ---------------------------------------------------------------------------
     def state_dict(self) -> dict[str, Tensor]:
-        """What the worlds have last given, live."""
+        """The last observations of the worlds, not copies of them."""
         state = {**join_states(obs=self.obs), "begun": self.begun}
         if self.latent_tracker is not None:
             state |= self.latent_tracker.state_dict()

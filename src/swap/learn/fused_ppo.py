@@ -1,7 +1,9 @@
-"""What PPO compares, what is answered now with what was then, as one Triton kernel each way.
+"""Computes PPO's losses (the policy and value now, against those of the rollout) in one Triton
+kernel each way.
 
-Step by step it is a hundred launches on numbers that fit a cache. A sample's terms are added pair
-by pair, the left column of an orbit and its right one first: a mirrored sample has the same sums.
+Step by step this takes a hundred launches on numbers that fit a cache. The terms of a sample are
+added pair by pair, the left and right columns of an orbit first, so that a mirrored sample has the
+same sums.
 """
 
 import math
@@ -15,12 +17,12 @@ from swap.device.triton_launch import jit, padded, tl
 from swap.nn import Gaussian, Orbits
 
 TILE = 64
-"""Samples of a program."""
+"""Samples per program."""
 HALF_LOG_TAU = 0.5 * math.log(2 * math.pi)
 
 
 class Then(NamedTuple):
-    """What was kept of the samples, M rows each."""
+    """What the rollout stored of the samples, M rows each."""
 
     action: Tensor  # [M, d]
     mean: Tensor  # [M, d]
@@ -47,7 +49,8 @@ def usable(*tensors: Tensor) -> bool:
 
 
 def compare(now: Gaussian, value: Tensor, then: Then, clip: float) -> Compared:
-    """The distribution and the value [M] now; `clip` as in `PPOCfg`."""
+    """Compares the present distribution and value [M] with the stored ones; `clip` is that of
+    `PPOCfg`."""
     std, orbits = now.std_per_orbit, now.orbits
     return Compared(*_Compare.apply(now.mean, std, value, then, orbits, clip))
 
@@ -251,7 +254,7 @@ def _back(  # type: ignore[no-untyped-def]
     ratio = tl.exp(log_prob - tl.load(old_log_prob + row, mask=here, other=0.0))
     ratio = tl.where(here, ratio, 1.0)
     near = tl.minimum(tl.maximum(ratio, 1.0 - clip), 1.0 + clip)
-    # Where the ratio is clipped, it moves nothing, unless that is for the worse.
+    # A clipped ratio has no gradient, unless the unclipped objective is the smaller one.
     moves = (ratio == near) | (ratio * gain < near * gain) | (ratio * gain != ratio * gain)
     dlog = tl.where(moves, -share * gain * ratio, 0.0) * tl.load(dpolicy)
     tl.store(dmean + row[:, None] * width + a[None, :], dlog[:, None] * d / (s * s), mask=inside)

@@ -14,14 +14,15 @@ def gae(
     gamma: float,
     lam: float,
 ) -> tuple[Tensor, Tensor]:
-    """Advantages and returns, [T, N] each; both are the value's own where a step is not valid.
+    """Returns advantages and returns, [T, N] each; where a step is not valid, they are 0 and the
+    value.
 
     delta_t = r_t + gamma V_{t+1} (not terminated_t) - V_t, and sums of (gamma lam)^k delta_{t+k}
     run to the end of the episode. The observation after a time limit is the true last one (see
-    `world`), so V_{t+1} is its bootstrap without further ado.
+    `vec_env`), so V_{t+1} is already its bootstrap value.
     """
     alive, goes_on = ~terminated, ~(terminated | truncated)
-    # Chosen, not multiplied by zero: what lies beyond an end may be anything.
+    # `where`, not a product with zero: the value beyond an end may be NaN.
     beyond = torch.where(alive, value[1:], 0.0)
     delta = torch.where(valid, reward + gamma * beyond - value[:-1], 0.0)
     keep = (goes_on & valid).to(delta.dtype) * (gamma * lam)

@@ -1,10 +1,10 @@
 """Takes one gradient step together with other processes, averaged over all their samples.
 
-Each process first finds the gradients and figures of its own samples. These are means over the
-samples that count, so the mean over everybody's samples is the mean over processes, weighted by how
-many samples each of them has. What is not finite anywhere is not finite in the sum, so that the
-guard of every process sees it. In between the processes meet, which is not recorded: a step is two
-recordings with a message between them. Alone, it is one.
+Each process first computes the gradients and figures of its own samples. These are means over the
+samples that count, so the mean over all samples is the mean over processes, weighted by how many
+samples each of them has. What is not finite in one process is not finite in the sum, so the guard
+of every process sees it. The all-reduce cannot be recorded: with several processes a step is two
+CUDA graphs with the all-reduce between them; with one process it is one graph.
 """
 
 from collections.abc import Callable, Sequence
@@ -21,13 +21,13 @@ P = ParamSpec("P")
 
 
 class Gradients(NamedTuple):
-    """What a gradient step rests on."""
+    """The gradients for one step, and the figures that are logged with them."""
 
     gradients: tuple[Tensor, ...]
     figures: dict[str, Tensor]
-    """Scalars: means over the same samples."""
+    """Scalars, which are means over the same samples."""
     weight: Tensor
-    """Any shape; its sum says how many samples these are."""
+    """Any shape; its sum is the number of samples."""
 
 
 def finite(x: Tensor) -> Tensor:
@@ -36,7 +36,7 @@ def finite(x: Tensor) -> Tensor:
 
 
 def scaled(tensors: Sequence[Tensor], factors: Tensor, sizes: Tensor) -> list[Tensor]:
-    """Each tensor times its own factor [n], on a GPU in a few launches; `sizes` [n] are their
+    """Multiplies each tensor by its own factor [n], on a GPU in a few launches; `sizes` [n] are the
     numbers of entries."""
     if not factors.is_cuda:
         return list(torch._foreach_mul(list(tensors), list(factors.unbind())))
@@ -59,8 +59,8 @@ def gradient_step(
     capture: bool,
     before: Callable[P, None] | None = None,
 ) -> "GraphedCallable[P, None] | DistributedStep[P]":
-    """`compute` and `apply` as one call, with the arguments of `compute`. With several processes,
-    `before` comes first, with the same, and may wait for the others."""
+    """Joins `compute` and `apply` into one call, with the arguments of `compute`. With several
+    processes, `before` is called first, with the same arguments, and may wait for the others."""
 
     def both(*args: P.args, **named: P.kwargs) -> None:
         apply(compute(*args, **named))
@@ -71,7 +71,7 @@ def gradient_step(
 
 
 class DistributedStep(Generic[P]):
-    """Every process finds; then they meet; then all move alike."""
+    """Every process computes its gradients, they are averaged, and all take the same step."""
 
     def __init__(
         self,
@@ -100,7 +100,7 @@ class DistributedStep(Generic[P]):
     def _compute_gradients(self, *args: P.args, **named: P.kwargs) -> None:
         found = self.compute(*args, **named)
         several = [*found.gradients, *found.figures.values()]
-        if self._flat is None:  # made in the first call, which is never the recorded one
+        if self._flat is None:  # made in the first call, which is never recorded
             self._like = [torch.empty_like(x) for x in found.gradients]
             self._names = tuple(found.figures)
             self._flat = torch.empty(sum(x.numel() for x in several) + 1, device=several[0].device)
@@ -128,12 +128,12 @@ class PooledNorms:
         self.begin()
 
     def begin(self) -> None:
-        """What the normalisers hold now is known to all."""
+        """Starts from the present statistics, which are the same in all processes."""
         if not self.processes.alone:
             self._common = [norm.sums() for norm in self.norms]
 
     def pool(self) -> None:
-        """From here on all hold what all have gathered."""
+        """Gives every process the statistics that all have gathered."""
         if self.processes.alone:
             return
         pairs = zip(self.norms, self._common, strict=True)

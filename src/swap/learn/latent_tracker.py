@@ -1,6 +1,6 @@
-"""Keeps the world model's latent state of all worlds while they are stepped.
+"""Updates the latent states of all worlds while they are stepped.
 
-The latent ticks every k steps, and every tick is put away for the world model to learn from.
+The world model ticks every k steps, and every tick is stored in the replay for it to learn from.
 """
 
 from collections.abc import Callable, Mapping
@@ -17,7 +17,7 @@ from swap.world_model import WorldModel
 
 IMAGES = ("depth_noisy", "depth_clean")
 HEIGHTS = ("body_heights", "foot_heights")
-"""What a tick reads of an observation, beside what the world model reads."""
+"""What a tick stores of an observation, besides what the world model reads."""
 
 
 class LatentTracker:
@@ -33,8 +33,8 @@ class LatentTracker:
         capture: bool,
         mirrored: bool = False,
     ) -> None:
-        """`noise` draws Gumbel noise [N, z]; `mirrored`: know the latents of the mirrored worlds,
-        too."""
+        """`noise` draws Gumbel noise [N, z]; `mirrored`: also track the latents of the mirrored
+        worlds."""
         n, self.model, self.replay = replay.n, model, replay
         self.clock = TickClock(model.k)
         self.latent_state = LatentState(model, n, device, self.clock)
@@ -54,11 +54,11 @@ class LatentTracker:
 
     @property
     def latents(self) -> dict[str, Tensor]:
-        """h of the worlds, and of the mirrored ones if there are."""
+        """h of the worlds, and of the mirrored worlds if they are tracked."""
         return {name: state.h for name, state in self.latent_states.items()}
 
     def observe(self, obs: Mapping[str, Tensor], fresh: Tensor) -> None:
-        """A new observation; the worlds in `fresh` [N] have just begun."""
+        """Takes a new observation; in the worlds in `fresh` [N] an episode has just begun."""
         if self.clock.observe(fresh, self.reset, lambda: self._look(obs)):
             self.replay.stored()
 
@@ -68,7 +68,7 @@ class LatentTracker:
             state.write(action, place)
 
     def state_dict(self) -> dict[str, Tensor]:
-        """The latents, live."""
+        """The latents, not copies of them."""
         states = self.latent_states.items()
         return join_states(**{name: state.state_dict() for name, state in states})
 
@@ -82,9 +82,9 @@ class LatentTracker:
 
     @torch.no_grad()
     def _tick(self, *noises: Tensor, **obs: Tensor) -> None:
-        """Noise for each of the latent states, and what `reads` names."""
+        """Takes noise for each of the latent states, and the observations that `reads` names."""
         code, prop = self.model.codec, self.model.prop_of(obs)
-        # Worlds that broke: they are about to be reset, and must not spoil their latents till then.
+        # Worlds that diverged are about to be reset; their latents must stay finite until then.
         noisy, clean = (code.from_linear(obs[f"depth_{x}"]) for x in ("noisy", "clean"))
         sound = torch.isfinite(prop.sum(-1) + noisy.sum((1, 2)))
         prop = torch.where(sound[:, None], prop, 0.0)

@@ -9,18 +9,19 @@ from swap.distributed import SINGLE_PROCESS, ProcessGroup
 
 
 class MetricSet:
-    """Sums of scalars that are always added together, by a handful of kernels for all of them."""
+    """Sums of scalars that are always added at the same time, with a few kernels for all of
+    them."""
 
     def __init__(
         self, names: Sequence[str], device: torch.device, *, means: bool, shared: bool = False
     ) -> None:
         self.names, self.means, self.shared = tuple(names), means, shared
         self.sums = torch.zeros(len(names) + means, dtype=torch.float64, device=device)
-        """One for each name; for means, the weight of what was added comes last."""
+        """Makes one sum for each name; for means, the total weight comes last."""
 
     def add(self, values: Sequence[Tensor], weight: Tensor | None = None) -> None:
-        """One scalar for each name. Means are weighted, and a weight of 0 leaves a set out,
-        whatever the values are."""
+        """Adds one scalar for each name. Means are weighted; a weight of 0 leaves the values out,
+        whatever they are."""
         new = torch.stack([x.detach() for x in values]).double()
         if not self.means:
             self.sums.add_(new)
@@ -31,7 +32,7 @@ class MetricSet:
 
 
 class MetricAccumulator:
-    """Those who have figures open a set; `read` gives all of them and starts anew."""
+    """Holds the sets of figures that others open; `read` returns all figures and starts anew."""
 
     def __init__(self, device: torch.device, processes: ProcessGroup = SINGLE_PROCESS) -> None:
         self.device, self.processes = device, processes
@@ -41,7 +42,7 @@ class MetricAccumulator:
         return self._open(MetricSet(names, self.device, means=True))
 
     def counts(self, *names: str, shared: bool = False) -> MetricSet:
-        """`shared`: every process counts the same things, which then count once."""
+        """`shared`: every process counts the same events, so that they count only once."""
         return self._open(MetricSet(names, self.device, means=False, shared=shared))
 
     def _open(self, figures: MetricSet) -> MetricSet:
@@ -51,8 +52,8 @@ class MetricAccumulator:
         return figures
 
     def read(self) -> dict[str, float]:
-        """All figures by name, over all processes, means without data left out. Waits for the
-        device."""
+        """Returns all figures by name, over all processes, without means that have no data. Waits
+        for the device."""
         if self.processes.rank:
             for figures in self._sets:
                 if figures.shared:

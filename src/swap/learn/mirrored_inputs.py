@@ -1,8 +1,8 @@
-"""Mirrors the observations of worlds, and keeps the latent state of the mirrored worlds.
+"""Mirrors the observations of worlds, and tracks the latent state of the mirrored worlds.
 
-The latent of a plain world model has no mirror map. What it would have been in the mirror is known
-only by living there: `MirroredLatent` is a second latent of the same model, which sees and does
-everything the other way round.
+The latent of a plain world model has no mirror map, so the latent of the mirrored world must be
+computed by running the model there: `MirroredLatent` is a second latent of the same model, which
+gets mirrored observations and actions.
 """
 
 from collections.abc import Mapping
@@ -15,11 +15,12 @@ from swap.symmetry import Layout, Rep
 from swap.world_model import WorldModel
 
 MIRRORED_LATENT = "mirrored_latent"
-"""The name of h in the mirror."""
+"""The name under which a policy reads h of the mirrored world."""
 
 
 class DeviceRep:
-    """A Rep with its tensors at hand: a recording can neither make them nor lose them."""
+    """A Rep that keeps its tensors on the device: a CUDA graph cannot create them, and they must
+    not be freed."""
 
     def __init__(self, rep: Rep, device: str | torch.device) -> None:
         self.index = torch.tensor(rep.perm, dtype=torch.long, device=device)
@@ -30,7 +31,7 @@ class DeviceRep:
 
 
 class MirroredLatent(LatentState):
-    """Given what the worlds see and do, the latents of their mirror images."""
+    """The latents of the mirrored worlds, from what the worlds themselves observe and do."""
 
     def __init__(
         self, model: WorldModel, n: int, device: str | torch.device, clock: TickClock | None = None
@@ -39,7 +40,8 @@ class MirroredLatent(LatentState):
         self._prop, self._action = (DeviceRep(x.rep, device) for x in (model.prop, model.action))
 
     def tick(self, depth: Tensor, prop: Tensor, noise: Tensor | None) -> None:
-        """The noise is its own: that of the other latent has no mirror image either."""
+        """Updates the latents. The noise is independent, because noise of the other latent has no
+        mirror image either."""
         super().tick(depth.flip(-1), self._prop(prop), noise)
 
     def write(self, action: Tensor, place: int) -> None:
@@ -47,7 +49,7 @@ class MirroredLatent(LatentState):
 
 
 class MirroredInputs:
-    """What a policy reads of N worlds -> what its networks read in the mirror."""
+    """Turns what a policy reads of N worlds into what its networks read in the mirrored worlds."""
 
     def __init__(
         self, policy: ActorCritic, groups: Mapping[str, Layout], device: torch.device, learn: bool
@@ -61,7 +63,7 @@ class MirroredInputs:
         return self.policy.inputs(self._mirrored(obs))
 
     def update_normalizers(self, obs: Mapping[str, Tensor], valid: Tensor) -> None:
-        """Let the normalisers learn from the mirror images, if they are to."""
+        """Updates the normalisers with the mirror images, if `learn` was set."""
         if self.learn:
             self.policy.update_normalizers(self._mirrored(obs), valid)
 

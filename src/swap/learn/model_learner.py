@@ -21,7 +21,7 @@ from swap.world_model import Sequences, WorldModel, WorldModelCfg
 
 CULPRITS = ("loss", "grad_norm")
 SMALLEST = 1e-3
-"""Weights shorter than this are taken as this long: a zero could otherwise never grow."""
+"""Smallest norm of weights in the clipping; otherwise weights of zero could never grow."""
 
 
 @dataclass(frozen=True)
@@ -30,20 +30,20 @@ class ModelCfg:
 
     net: WorldModelCfg = field(default_factory=WorldModelCfg)
     batch: int = 64
-    """Sequences a gradient step."""
+    """Sequences per gradient step."""
     ticks: int = 32
-    """Ticks of a sequence. They are followed one after the other, so their number is what a
-    step costs."""
+    """Ticks of a sequence. They are computed one after the other, so a gradient step takes time in
+    proportion."""
     updates: int = 10
-    """Gradient steps an iteration."""
+    """Gradient steps per iteration."""
     memory: int = 96
-    """Ticks of each world to choose sequences from."""
+    """Ticks of each world that the replay holds."""
     lr: float = 1e-4
     """Learning rate after the warm-up."""
     warm_up: int = 1000
-    """Gradient steps over which the rate grows from zero."""
+    """Gradient steps over which the learning rate grows from zero."""
     agc: float = 0.3
-    """A gradient longer than this share of its weights is shortened to it."""
+    """Gradients are clipped to this fraction of the norm of their weights."""
     overlap: bool = False
     """On a GPU, learn beside PPO and AMP, on a stream of its own; what is learned is the same."""
 
@@ -84,14 +84,14 @@ class ModelLearner:
         self.adam = GuardedAdam(self.parameters, self.lr, capturable=self.step.enabled)
 
     def update(self, generator: torch.Generator) -> None:
-        """An iteration's gradient steps, once there are sequences to learn from."""
+        """Takes the gradient steps of an iteration, once there are sequences to learn from."""
         if not self.replay.starts(self.cfg.ticks):
             return
         for _ in range(self.cfg.updates):
             self.step(*self.draw(generator))
 
     def draw(self, generator: torch.Generator) -> tuple[Tensor, Tensor, Tensor]:
-        """The worlds and starts [B] of the next step's sequences, and noise [B, T, z] for it."""
+        """Draws the worlds and starts [B] of the next step's sequences, and noise [B, T, z]."""
         device, batch, ticks = self.lr.device, self.cfg.batch, self.cfg.ticks
         worlds = torch.randint(self.replay.n, (batch,), generator=generator, device=device)
         chance = torch.rand(batch, generator=generator, device=device)
@@ -102,13 +102,13 @@ class ModelLearner:
         return self.replay.take(worlds, starts, self.cfg.ticks)
 
     def _compute_gradients(self, worlds: Tensor, starts: Tensor, noise: Tensor) -> Gradients:
-        """Where to go from here, by the sequences that were drawn."""
+        """Computes the gradients for the sequences that were drawn."""
         batch = self._sequences(worlds, starts)
         loss, figures = self.model.loss(batch, noise)
         return Gradients(torch.autograd.grad(loss, self.parameters), figures, batch.valid)
 
     def _apply_gradients(self, found: Gradients) -> None:
-        """One gradient step."""
+        """Takes one gradient step."""
         gradients, figures, _ = found
         with torch.no_grad():
             lengths = torch.stack(torch._foreach_norm(gradients))
@@ -128,6 +128,6 @@ class ModelLearner:
 
     # --- for a resume ---------------------------------------------------------------------------
     def state_dict(self) -> dict[str, Tensor]:
-        """The optimiser's own tensors, live."""
+        """The optimiser's own tensors, not copies of them."""
         moments = self.adam.named_state(self.model.named_parameters())
         return {"count": self.count, **join_states(adam=moments)}

@@ -28,40 +28,40 @@ CULPRITS = ("policy_loss", "value_loss", "loss", "grad_norm")
 
 @dataclass(frozen=True)
 class PPOCfg:
-    """Samples are not scarce, gradient steps are: tune these for learning per minute."""
+    """PPO. Samples are cheap and gradient steps are not: tune these for progress per minute."""
 
     steps: int = 24
     """Control steps each world takes between updates."""
     epochs: int = 5
     """Times each sample is used."""
     minibatches: int = 4
-    """Gradient steps an epoch."""
+    """Gradient steps per epoch."""
     gamma: float = 0.99
-    """Discount a step."""
+    """Discount factor per control step."""
     lam: float = 0.95
-    """Decay of the advantage estimator."""
+    """Lambda of the advantage estimator (GAE)."""
     clip: float = 0.2
-    """How far the ratio of densities, and the value, may move in one update."""
+    """Clip range of the probability ratio and of the value in one update."""
     value_coef: float = 1.0
     """Weight of the value loss."""
     entropy_coef: float = 0.01
     """Weight of the entropy bonus."""
     final_max_std: float | None = None
-    """The most the std of actions may be falls from the policy's max_std to this; None: it stays.
-    Noise finds the way, but a policy that is to act without it must learn to."""
+    """The upper bound of the std of actions falls from policy.max_std to this; None: it stays. A
+    policy that will act without noise must train with little of it in the end."""
     std_decay: tuple[float, float] = (0.6, 0.85)
-    """From when to when it falls, linearly, as fractions of the steps that the run will have. Late
-    is best: a calm policy hardly finds what is new. A run without an end keeps its noise."""
+    """Start and end of this linear fall, as fractions of the run's planned steps. Late is best,
+    since exploration needs noise. A run without an end keeps its noise."""
     std_decay_steps: tuple[float, float] | None = None
-    """The same in control steps of all worlds together; takes the place of the fractions."""
+    """The same in control steps of all worlds together; overrides the fractions."""
     max_grad_norm: float = 1.0
-    """Gradients longer than this are shortened to it."""
+    """Gradients are clipped to this norm."""
     lr: float = 1e-3
     """Learning rate at the start."""
     desired_kl: float | None = 0.01
-    """KL a gradient step should reach; the rate follows it. None keeps the rate."""
+    """Target KL of a gradient step; the learning rate adapts to it. None keeps the rate."""
     lr_range: tuple[float, float] = (1e-5, 1e-2)
-    """Bounds of the adapted rate."""
+    """Bounds of the adapted learning rate."""
 
     def __post_init__(self) -> None:
         check_numbers(
@@ -88,15 +88,15 @@ class PPOCfg:
             raise UserError(f"lr={self.lr} must lie in lr_range={self.lr_range}, above 0")
 
     def decay_span(self, planned: float | None) -> tuple[float, float]:
-        """The control steps between which the noise falls, in a run of so many in all; None: not
-        known, or without end."""
+        """The control steps between which the noise falls, in a run of `planned` steps in all
+        (None: not known, or without end)."""
         if self.std_decay_steps is not None:
             return self.std_decay_steps
         first, last = self.std_decay
         return (math.inf, math.inf) if planned is None else (first * planned, last * planned)
 
     def max_std_at(self, max_std: float, steps: int, planned: float | None = None) -> float:
-        """The most the std may be after so many control steps of those planned."""
+        """The upper bound of the std after `steps` of the `planned` control steps."""
         first, last = self.decay_span(planned)
         if self.final_max_std is None or steps < first:
             return max_std
@@ -108,7 +108,7 @@ class PPO:
     """Updates `policy` from `rollout`, which it reads in place."""
 
     told: tuple[str, ...] = MEANS
-    """Its figures."""
+    """The names of its figures."""
 
     def __init__(
         self,
@@ -142,14 +142,14 @@ class PPO:
         )
 
     def update(self, generator: torch.Generator) -> None:
-        """All epochs over the rollout, whose advantages are filled in."""
+        """Runs all epochs over the rollout, whose advantages must be filled in."""
         for _ in range(self.cfg.epochs):
             order = torch.randperm(len(self.rollout), generator=generator, device=self.lr.device)
             for rows in order.split(self.size):
                 self.step(rows)
 
     def _compute_gradients(self, rows: Tensor) -> Gradients:
-        """Where to go from here, by the samples in `rows` [M]."""
+        """Computes the gradients for the samples in `rows` [M]."""
         batch = self.rollout.take(rows)
         losses = self._losses(batch)
         loss = self._total(losses)
@@ -157,7 +157,7 @@ class PPO:
         return Gradients(gradients, {**losses, "loss": loss}, batch.weight)
 
     def _apply_gradients(self, found: Gradients) -> None:
-        """One gradient step."""
+        """Takes one gradient step."""
         gradients, losses, _ = found
         with torch.no_grad():
             norm = torch.nn.utils.get_total_norm(gradients)
@@ -176,7 +176,8 @@ class PPO:
         return self._compare(batch, now, value)
 
     def _compare(self, batch: Batch, now: Gaussian, value: Tensor) -> dict[str, Tensor]:
-        """Means over the valid samples, as scalars: what is answered now with what was then."""
+        """Compares the present distribution and value with the stored ones; means over the valid
+        samples."""
         if fused_ppo.usable(now.mean, value):
             return self._fused(batch, now, value)
         cfg, share = self.cfg, batch.mean_weight
@@ -198,7 +199,7 @@ class PPO:
         }
 
     def _fused(self, batch: Batch, now: Gaussian, value: Tensor) -> dict[str, Tensor]:
-        """The same by a kernel of Triton."""
+        """The same with a Triton kernel."""
         then = fused_ppo.Then(
             action=batch.action,
             mean=batch.mean,
@@ -219,7 +220,8 @@ class PPO:
         )
 
     def _adapt(self, kl: Tensor, sound: Tensor) -> None:
-        """Too far from the policy that acted: slower. Hardly moved: faster."""
+        """Lowers the learning rate if the policy has moved too far from the one that acted, and
+        raises it if it has hardly moved."""
         if self.cfg.desired_kl is None:
             return
         slower = sound & (kl > 2 * self.cfg.desired_kl)
@@ -229,6 +231,6 @@ class PPO:
 
     # --- for a resume ---------------------------------------------------------------------------
     def state_dict(self) -> dict[str, Tensor]:
-        """The optimiser's own tensors, live."""
+        """The optimiser's own tensors, not copies of them."""
         moments = self.adam.named_state(self.policy.named_parameters())
         return {"lr": self.lr, **join_states(adam=moments)}

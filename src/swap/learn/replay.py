@@ -1,7 +1,8 @@
 """Stores the ticks of all worlds in rings on the device, and samples sequences from them.
 
-Images are bytes, the rest half precision: 10 kB a tick and world. A latent is kept with every tick,
-so that a sequence from the middle of an episode can begin with what was known there.
+Images are stored as bytes, the rest in half precision: 10 kB per tick and world. The latent is
+stored with every tick, so that a sequence from the middle of an episode can begin with the latent
+of that moment.
 """
 
 from collections.abc import Mapping
@@ -14,11 +15,12 @@ from swap.errors import UserError
 from swap.world_model import Latent, Sequences, WorldModel
 
 SMALL = 64 * 2**20
-"""Bytes up to which a replay is part of a checkpoint; a larger one fills again in seconds."""
+"""A replay of up to this many bytes is part of a checkpoint; a larger one fills again in
+seconds."""
 
 
 LATENTS = ("h", "z", "mirrored_h", "mirrored_z")
-"""What a tick led to; all else is what it was made of."""
+"""The results of a tick; everything else is its inputs."""
 
 
 class ReplayBuffer:
@@ -27,7 +29,7 @@ class ReplayBuffer:
     def __init__(
         self, model: WorldModel, n: int, ticks: int, device: torch.device, *, mirrored: bool = False
     ) -> None:
-        """`mirrored`: keep the latents of the mirrored worlds, too."""
+        """`mirrored`: also keep the latents of the mirrored worlds."""
         cfg = model.cfg
         self.n, self.ticks, self._classes = n, ticks, cfg.classes
 
@@ -49,15 +51,15 @@ class ReplayBuffer:
         if mirrored:
             self.data |= {f"mirrored_{x}": torch.zeros_like(self.data[x]) for x in ("h", "z")}
         self.slot = torch.zeros(1, dtype=torch.long, device=device)
-        """Where the next tick goes."""
+        """The slot of the next tick."""
         self.filled = torch.tensor(0)
-        """Ticks there are; on the CPU, so that nobody has to ask the device."""
+        """Number of ticks stored; on the CPU, so that nothing has to wait for the device."""
 
     def store(
         self, tick: Mapping[str, Tensor], latent: Latent, mirrored: Latent | None = None
     ) -> None:
-        """One tick of all worlds, [N, ...] each, and the latent it led to. Recordable; the host's
-        half is `stored`."""
+        """Stores one tick of all worlds, [N, ...] each, and the latent it led to. This part can be
+        recorded; `stored` does the part on the host."""
         tick = {**tick, **self._coded(latent)}
         if mirrored is not None:
             tick = {**tick, **{f"mirrored_{name}": x for name, x in self._coded(mirrored).items()}}
@@ -73,15 +75,15 @@ class ReplayBuffer:
         self.filled.add_(1).clamp_(max=self.ticks)
 
     def starts(self, length: int) -> int:
-        """How many places a sequence of that length can begin at. The oldest tick is no such place:
-        what was known before it is gone."""
+        """The number of ticks at which a sequence of that length can begin. The oldest tick is not
+        one of them: the latent before it is gone."""
         return max(0, int(self.filled) - length)
 
     def take(
         self, worlds: Tensor, starts: Tensor, length: int, *, mirrored: bool = False
     ) -> Sequences:
-        """Sequences of `worlds` [B], each from its start [B] on, as `pick` gives them; with the
-        context of the twin, if asked for."""
+        """Returns sequences of `worlds` [B], each from its start [B] on, as `pick` gives them.
+        `mirrored`: with the latent of the mirrored world as context."""
         begin = self.slot + starts
         slots = (begin[:, None] + torch.arange(length, device=begin.device)) % self.ticks
         rows = slots * self.n + worlds[:, None]  # [B, T]
@@ -101,8 +103,8 @@ class ReplayBuffer:
         )
 
     def pick(self, chance: Tensor, length: int) -> Tensor:
-        """Uniform numbers in [0, 1) [B] -> starts for `take` [B]: how many slots past the one that
-        is written next, which in a full ring is the oldest."""
+        """Turns uniform numbers in [0, 1) [B] into starts for `take` [B]: how many slots past the
+        one that is written next, which in a full ring is the oldest."""
         if not self.starts(length):
             raise UserError(f"{self.filled} ticks hold no sequence of {length} after a first one")
         empty = self.ticks - int(self.filled)  # slots from the next one on that hold nothing yet
@@ -114,9 +116,9 @@ class ReplayBuffer:
         return sum(x.nbytes for x in self.data.values()) <= SMALL
 
     def state_dict(self) -> dict[str, Tensor]:
-        """All there is, live; nothing if there is too much of it."""
+        """All tensors, not copies of them; empty if the replay is too large for a checkpoint."""
         return {**self.data, "slot": self.slot, "filled": self.filled} if self.small else {}
 
     def clear(self) -> None:
-        """Forget all ticks."""
+        """Drops all ticks."""
         self.filled.zero_()

@@ -1,7 +1,7 @@
-"""Keeps the latest rows of those that a mask selects, on the device, without waiting for it.
+"""Keeps the latest rows that a mask selects, on the device, without waiting for it.
 
-Of every step a changing few of the worlds are looked at, so that a small ring reaches back over
-several rollouts instead of holding the last moments of one.
+In every step it considers only a few of the worlds, others each time, so that a small ring reaches
+back over several rollouts instead of holding the last moments of one.
 """
 
 import torch
@@ -18,24 +18,25 @@ class RingBuffer(Buffers):
     """[size, width], of which the first `count` hold something."""
     count: Tensor
     place: Tensor
-    """Where the next row goes."""
+    """Index of the next row."""
     turn: Tensor
-    """The first of the worlds that are looked at next."""
+    """The first of the worlds that are considered next."""
 
     def __init__(self, size: int, width: int, n: int, per_step: int, device: torch.device) -> None:
-        """`per_step`: how many of the `n` worlds are looked at in a step."""
+        """`per_step`: how many of the `n` worlds are considered in a step."""
         if not 1 <= per_step <= min(n, size):
             raise UserError(
                 f"{per_step} of {n} worlds a step into a ring of {size}; use 1 to {min(n, size)}"
             )
-        data = torch.zeros(size + 1, width, device=device)  # the last row is a dustbin
+        data = torch.zeros(size + 1, width, device=device)  # the last row takes what is not kept
         count, place, turn = torch.zeros(3, dtype=torch.long, device=device).unbind()
         super().__init__(rows=data[:-1], count=count, place=place, turn=turn)
         self.size, self.n, self._data = size, n, data
         self._several = torch.arange(per_step, device=device)
 
     def store(self, rows: Tensor, keep: Tensor) -> None:
-        """One step: rows [N, width] of all worlds, of which those in `keep` [N] may be kept."""
+        """Takes one step: rows [N, width] of all worlds, of which those in `keep` [N] may be
+        kept."""
         worlds = (self.turn + self._several) % self.n
         keep = keep.index_select(0, worlds)
         place = (self.place + keep.cumsum(0) - 1) % self.size
@@ -47,6 +48,6 @@ class RingBuffer(Buffers):
         self.turn.add_(len(self._several)).remainder_(self.n)
 
     def pick(self, chance: Tensor) -> Tensor:
-        """Uniform numbers in [0, 1) [M] -> indices of rows that hold something (0 if none does)."""
+        """Turns uniform numbers in [0, 1) [M] into indices of filled rows (0 if there are none)."""
         index = (chance * self.count).long()
         return torch.minimum(index, self.count - 1).clamp(min=0)

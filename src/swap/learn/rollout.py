@@ -1,4 +1,4 @@
-"""Stores T steps of N worlds on the device, and gives rows of them by index."""
+"""Stores T steps of N worlds on the device, and returns rows of them by index."""
 
 from typing import NamedTuple
 
@@ -25,12 +25,12 @@ class Batch(NamedTuple):
 
     @property
     def mean_weight(self) -> Tensor:
-        """[M]: what each sample counts in a mean over the valid ones."""
+        """[M]: the weight of each sample in a mean over the valid ones."""
         return self.weight / self.weight.sum().clamp(min=1)
 
 
 class Rollout:
-    """[T, N, ...] of everything an update reads, written step by step."""
+    """Everything that an update reads, [T, N, ...], written step by step."""
 
     def __init__(
         self,
@@ -43,7 +43,7 @@ class Rollout:
         *,
         mirrored: bool = False,
     ) -> None:
-        """`mirrored`: keep what is read in the mirror, too."""
+        """`mirrored`: also keep what the networks read in the mirrored worlds."""
 
         def make(*shape: int, dtype: torch.dtype = torch.float32) -> Tensor:
             return torch.zeros(shape, dtype=dtype, device=device)
@@ -55,7 +55,7 @@ class Rollout:
         self.inputs, self.mirrored = inputs(), inputs() if mirrored else None
         self.action, self.mean = make(steps, n, action), make(steps, n, action)
         self.std = make(orbits)
-        """The std of all these actions, one for each orbit: it does not depend on the state."""
+        """The std of all these actions, one for each orbit; it does not depend on the state."""
         self.log_prob, self.value = make(steps, n), make(steps + 1, n)
         self.reward, self.weight = make(steps, n), make(steps, n)
         self.terminated, self.truncated, self.valid = (
@@ -67,7 +67,7 @@ class Rollout:
         return self.steps * self.n
 
     def take(self, rows: Tensor) -> Batch:
-        """Rows [M] of the steps and worlds laid end to end."""
+        """Returns rows [M] of the flattened steps and worlds."""
 
         def chosen(x: Tensor) -> Tensor:
             return x.flatten(0, 1).index_select(0, rows)

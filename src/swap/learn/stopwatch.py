@@ -1,5 +1,4 @@
-"""Measures the seconds between moments of an iteration, without waiting for the device in
-between."""
+"""Times the parts of an iteration without waiting for the device between them."""
 
 import time
 
@@ -7,7 +6,8 @@ import torch
 
 
 class Stopwatch:
-    """`lap(name)` ends a stretch; `read()` after the iteration's one wait for the device."""
+    """`lap(name)` ends a part; call `read()` after the iteration has waited for the device,
+    once."""
 
     def __init__(self, device: torch.device) -> None:
         self.on_gpu = device.type == "cuda"

@@ -1,7 +1,7 @@
-"""Learners that are told of the mirror but do not obey it: by a loss, or by mirrored samples.
+"""Teaches plain networks the mirror without a constraint: by a loss, or by mirrored samples.
 
-For plain networks; equivariant ones have nothing to gain. `loss` (Yu et al. 2018) adds to PPO's
-loss how far the actor is from mirroring,
+Equivariant networks would gain nothing. `loss` (Yu et al. 2018) adds the actor's mirror error to
+PPO's loss,
 
     w E |μ(F o) - F μ(o)|²,
 
@@ -30,14 +30,15 @@ Kind = Literal["none", "loss", "augment"]
 
 @dataclass(frozen=True)
 class SymmetryCfg:
-    """How learning is told that left and right are alike, if the networks do not know."""
+    """How plain networks learn that left and right are alike."""
 
     kind: Kind = "none"
-    """none; loss: a penalty on what is not symmetric; augment: every sample mirrored as well."""
+    """none; loss: a penalty on mirror errors; augment: every sample and its mirror image."""
     actor: float = 4.0
-    """w, with `loss`: weight of the squared length by which mean actions fail to mirror."""
+    """w, with `loss`: weight of the squared mirror error of mean actions."""
     critic: float = 0.0
-    """With `loss`: weight of the squared difference of a state's value and its mirror image's."""
+    """With `loss`: weight of the squared difference between the values of a state and its mirror
+    image."""
 
     def __post_init__(self) -> None:
         if self.kind not in get_args(Kind):
@@ -48,18 +49,18 @@ class SymmetryCfg:
 
 
 class MirroredPPO(PPO):
-    """PPO whose rollout also holds what the networks read in the mirror."""
+    """PPO whose rollout also holds what the networks read in the mirrored worlds."""
 
     def __init__(self, *args: Any, **more: Any) -> None:
         super().__init__(*args, **more)
         self.reflect = DeviceRep(self.policy.action, self.lr.device)
 
     def mirrored(self, batch: Batch) -> Batch:
-        """The mirror images of these samples.
+        """Returns the mirror images of these samples.
 
-        They count as what they are mirror images of. That includes the density of the action: a
-        robot in the mirror drew it from the mirrored policy, whose density of F a at F o is that
-        of a at o.
+        Advantage, return and old value are those of the sample itself. So is the density of the
+        action: a mirrored robot would have drawn F a from the mirrored policy, whose density of F a
+        at F o is that of a at o.
         """
         assert batch.mirrored_actor is not None
         assert batch.mirrored_critic is not None
@@ -72,7 +73,7 @@ class MirroredPPO(PPO):
 
 
 class PenalisedPPO(MirroredPPO):
-    """PPO with a penalty on what actor and critic do not mirror."""
+    """PPO with a penalty on the mirror errors of actor and critic."""
 
     def __init__(self, *args: Any, symmetry: SymmetryCfg, **more: Any) -> None:
         self.symmetry = symmetry
@@ -98,7 +99,8 @@ class PenalisedPPO(MirroredPPO):
 
 
 class AugmentedPPO(MirroredPPO):
-    """PPO on every sample and its mirror image; the rate follows the KL of the samples alone."""
+    """PPO on every sample and its mirror image; the learning rate follows the KL of the samples
+    alone."""
 
     told = (*PPO.told, "mirrored_clipped")
 
@@ -108,9 +110,9 @@ class AugmentedPPO(MirroredPPO):
         return {**here, **both, "mirrored_clipped": there["clipped"]}
 
 
-# What follows mirrors half of a batch. The batch is drawn at random, and so is then the half.
+# The learners below mirror one half of a batch. The batch is drawn at random, so any half will do.
 class AugmentedModelLearner(ModelLearner):
-    """The world model's learner, half of whose sequences are mirrored."""
+    """Trains the world model on batches of which half is mirrored."""
 
     def __init__(self, cfg: ModelCfg, model: WorldModel, *args: Any, **more: Any) -> None:
         _needs_even("model.batch", cfg.batch)
@@ -127,7 +129,7 @@ class AugmentedModelLearner(ModelLearner):
         return _end_to_end(here, self.mirrored(there))
 
     def mirrored(self, batch: Sequences) -> Sequences:
-        """All but the context, which is the twin's and in the mirror already."""
+        """Mirrors all but the context, which is the latent of the mirrored world already."""
         return batch._replace(
             depth_noisy=batch.depth_noisy.flip(-1),
             depth_clean=batch.depth_clean.flip(-1),
@@ -139,7 +141,7 @@ class AugmentedModelLearner(ModelLearner):
 
 
 class AugmentedAMP(AMP):
-    """The discriminator's learner, half of whose samples are mirrored."""
+    """Trains the discriminator on batches of which half is mirrored."""
 
     def __init__(self, cfg: AMPCfg, expert: Tensor, rep: Rep, *args: Any, **more: Any) -> None:
         _needs_even("amp.batch", cfg.batch)

@@ -1,4 +1,4 @@
-"""The training loop, and all the state it takes to resume it exactly."""
+"""Runs the training loop, and holds all the state that is needed to resume it exactly."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -38,9 +38,9 @@ from swap.validate import check_numbers
 
 NETWORKS = ("policy/", "model/", "amp/net/")
 OPTIMISERS = ("ppo/", "learner/", "amp/adam/")
-"""How the names of what was learned begin, in a checkpoint."""
+"""Prefixes of the names of learned tensors in a checkpoint."""
 FEW = 512
-"""Worlds up to which a CPU acts for them on one thread."""
+"""For up to this many worlds, the policy runs on one CPU thread."""
 
 
 @dataclass(frozen=True)
@@ -48,15 +48,15 @@ class TrainerCfg:
     ppo: PPOCfg = field(default_factory=PPOCfg)
     policy: PolicyCfg = field(default_factory=PolicyCfg)
     model: ModelCfg | None = None
-    """A world model, whose latent the policy reads as `latent`; None for a policy without."""
+    """The world model, whose latent the policy reads as `latent`; None for a policy without one."""
     amp: AMPCfg | None = None
-    """A reward for style; None for none."""
+    """The style reward; None for none."""
     symmetry: SymmetryCfg = field(default_factory=SymmetryCfg)
-    """What plain networks are told of the mirror."""
+    """How plain networks learn the mirror."""
     seed: int = 0
-    """Of the first weights, the exploration and the order of samples."""
+    """Seed of the initial weights, the exploration and the order of samples."""
     capture: bool = True
-    """On a GPU, record inference and gradient steps and replay them in one launch each."""
+    """On a GPU, record inference and gradient steps as CUDA graphs, replayed in one launch each."""
     tf32: bool = True
     """On a GPU, multiply matrices in TF32. The mirror stays exact."""
 
@@ -80,8 +80,9 @@ class Trainer:
         reference: Tensor | None = None,
         processes: ProcessGroup = SINGLE_PROCESS,
     ) -> None:
-        """`reference` [M, 2, d]: transitions of motion that AMP takes for the ideal. With several
-        `processes`, `env` holds this one's part of the worlds; batches and replay are split alike.
+        """`reference` [M, 2, d]: transitions of the reference motions for AMP. With several
+        `processes`, `env` holds this one's share of the worlds; batches and replay are divided
+        likewise.
         """
         self.cfg, self.env, self.processes = cfg, env, processes
         self.device = device = env.device
@@ -92,7 +93,7 @@ class Trainer:
         self.metrics, self.stopwatch = MetricAccumulator(device, processes), Stopwatch(device)
         self.iteration = 0
         self.planned: float | None = None
-        """Control steps that the run will have in all, as far as is known."""
+        """Control steps that the run will have in all, as far as known."""
         self.mirrors, self.augments = cfg.symmetry.kind != "none", cfg.symmetry.kind == "augment"
 
         net = None if cfg.model is None else cfg.model.net
@@ -122,7 +123,8 @@ class Trainer:
             self.apart = self.metrics.counts("guard/apart")
 
     def iterate(self) -> dict[str, float]:
-        """Collect, estimate, update; then, and only then, wait for the device and read figures."""
+        """Collects, estimates advantages and updates; only then waits for the device and reads the
+        figures."""
         watch = self.stopwatch
         watch.start()
         ceiling = self.cfg.ppo.max_std_at(self.cfg.policy.max_std, self.steps, self.planned)
@@ -160,8 +162,8 @@ class Trainer:
             watch.lap("time/model_s")  # what is left of it
 
     def plan(self, steps: float) -> None:
-        """The run will have so many control steps in all. Once the noise is being brought down the
-        plan stands: what was begun is finished, and a finished robot stays calm."""
+        """Sets how many control steps the run will have in all. Once the noise begins to fall the
+        plan is fixed, so that the fall is completed and the noise does not rise again."""
         first, _ = self.cfg.ppo.decay_span(self.planned)
         if self.steps <= first:
             self.planned = steps
@@ -173,22 +175,22 @@ class Trainer:
 
     # --- several processes ----------------------------------------------------------------------
     def _copies(self) -> list[Tensor]:
-        """What every process has its own copy of, which must be alike."""
+        """The tensors of which every process has a copy; the copies must be equal."""
         nets: list[nn.Module] = [self.policy]
         nets += [] if self.learner is None else [self.model]
         nets += [] if self.amp is None else [self.amp.net]
         return [x for net in nets for x in net.state_dict().values()]
 
     def _compare(self) -> None:
-        """Count a copy that is not that of process 0, bit for bit: it could not be seen otherwise,
-        and nothing is learned from copies that drift apart."""
+        """Counts the copies that differ from those of process 0 in any bit. Copies that drift apart
+        would not show otherwise, and would spoil learning."""
         bits = torch.cat([x.flatten() for x in self._copies() if x.dtype == torch.float32])
         mine = bits.view(torch.int32).sum()
         theirs = mine.clone()
         self.processes.broadcast_tensors([theirs])
         self.apart.add([mine != theirs])
 
-    # --- chance ---------------------------------------------------------------------------------
+    # --- noise ----------------------------------------------------------------------------------
     def noise(self) -> Tensor:
         """Standard normal exploration for one step, [N, d]. A mirrored run overrides this."""
         shape = self.env.n, self.policy.action.dim
@@ -199,10 +201,10 @@ class Trainer:
         like = self.rollout.value
         return self.model.noise(self.env.n, like=like, generator=self.generator)
 
-    # --- its parts ------------------------------------------------------------------------------
+    # --- parts ----------------------------------------------------------------------------------
     @property
     def _shared(self) -> dict[str, Any]:
-        """What all of them are given."""
+        """The arguments that all parts get."""
         more = {"capture": self.cfg.capture, "processes": self.processes}
         return {"metrics": self.metrics, **more}
 
@@ -263,13 +265,13 @@ class Trainer:
 
     # --- resume ---------------------------------------------------------------------------------
     def state_dict(self) -> dict[str, Tensor]:
-        """All that changes, copied: to go on does not change it."""
+        """Copies of all that changes; further training does not change them."""
         state = {**self._live(), **join_states(env=self.env.state_dict())}
         state["generator"] = self.generator.get_state()
         return {name: x.detach().clone() for name, x in state.items()}
 
     def numbers(self) -> dict[str, Any]:
-        """What is no tensor, as JSON can hold it."""
+        """The rest of the state, which is not tensors, in a form that JSON can hold."""
         return {
             "iteration": self.iteration,
             "planned": self.planned,
@@ -277,10 +279,10 @@ class Trainer:
         }
 
     def load_state_dict(self, state: Mapping[str, Tensor], numbers: Mapping[str, Any]) -> None:
-        """Exactly the trainer that gave these, its config being the same. Written in place:
-        recordings keep their addresses."""
+        """Restores exactly the trainer that gave these, if the config is the same. Tensors are
+        written in place, because CUDA graphs keep their addresses."""
         if self.learner is not None:
-            self.learner.replay.clear()  # a large one is not kept
+            self.learner.replay.clear()  # a large one is not saved
         copy_into(self._live(), state)
         self.generator.set_state(state["generator"].cpu())
         self.iteration, self.collector.running = numbers["iteration"], numbers["running"]
@@ -289,17 +291,19 @@ class Trainer:
         self._begin_statistics()
 
     def learned(self) -> dict[str, Tensor]:
-        """Live: the networks with their normalisers, and the optimisers."""
+        """The tensors (not copies) of the networks with their normalisers, and of the
+        optimisers."""
         parts = NETWORKS + OPTIMISERS
         return {name: x for name, x in self._live().items() if name.startswith(parts)}
 
     def begin_with(self, tensors: Mapping[str, Tensor]) -> None:
-        """Take over what another run has learned, all of it or some; before the first iteration."""
+        """Takes over what another run has learned, all or some of it; call it before the first
+        iteration."""
         copy_into({name: x for name, x in self.learned().items() if name in tensors}, tensors)
         self._begin_statistics()
 
     def _live(self) -> dict[str, Tensor]:
-        """What changes in place, but for the worlds."""
+        """The tensors that change in place, except those of the worlds."""
         parts = join_states(policy=self.policy.state_dict(), ppo=self.ppo.state_dict())
         if self.learner is not None:
             parts |= join_states(
@@ -312,7 +316,7 @@ class Trainer:
         return {**parts, **self.collector.state_dict()}
 
     def _begin_statistics(self) -> None:
-        """All processes hold the same normalisers now."""
+        """Starts pooling normaliser statistics; all processes hold the same ones now."""
         self.statistics.begin()
         if self.amp is not None:
             self.amp.statistics.begin()

@@ -1,4 +1,4 @@
-"""What the learner asks of an environment, and nothing more.
+"""Defines what the learner needs from an environment, and nothing more.
 
 Worlds are reset one step late: the observation that comes with an end is the true last one, and
 the step after it resets the world, ignores the action, gives the first observation of the next
@@ -21,7 +21,7 @@ class VecEnvStep(Protocol):
 
     @property
     def obs(self) -> Mapping[str, Tensor]:
-        """By group, [N, d]."""
+        """Observations by group, [N, d]."""
 
     @property
     def reward(self) -> Tensor:
@@ -29,15 +29,15 @@ class VecEnvStep(Protocol):
 
     @property
     def terminated(self) -> Tensor:
-        """[N] bool: over for good, nothing comes after."""
+        """[N] bool: the episode ended for good; nothing comes after it."""
 
     @property
     def truncated(self) -> Tensor:
-        """[N] bool: cut short; what would have come is worth what the critic says."""
+        """[N] bool: the episode was cut short; the critic estimates the value of the rest."""
 
     @property
     def valid(self) -> Tensor:
-        """[N] bool: this was a transition."""
+        """[N] bool: this step was a transition, not a reset."""
 
     @property
     def info(self) -> Mapping[str, Tensor]:
@@ -45,7 +45,7 @@ class VecEnvStep(Protocol):
 
 
 class VecEnv(Protocol):
-    """N worlds in step."""
+    """N worlds that are stepped together."""
 
     @property
     def n(self) -> int: ...
@@ -60,13 +60,13 @@ class VecEnv(Protocol):
     def reset(self) -> Mapping[str, Tensor]: ...
 
     def step(self, action: Tensor, /) -> VecEnvStep:
-        """The next step may write over what this one gives: copy what is to last."""
+        """Takes one step. The next step may overwrite the result; copy what you keep."""
 
     def metrics(self, processes: ProcessGroup = SINGLE_PROCESS) -> Mapping[str, float]:
         """Figures since the last call, of the worlds of all processes."""
 
     def state_dict(self) -> dict[str, Tensor]:
-        """All that changes, by name, to be put away in the middle of an episode."""
+        """All that changes, by name; it may be saved in the middle of an episode."""
 
     def load_state_dict(self, state: Mapping[str, Tensor], /) -> None:
-        """Exactly the worlds that gave these."""
+        """Restores exactly the worlds that gave these."""

@@ -1,4 +1,4 @@
-"""The actor: a distribution over actions, which mirrors when the observations do."""
+"""The actor: gives a distribution over actions, which mirrors when the observations do."""
 
 from collections.abc import Sequence
 
@@ -9,7 +9,8 @@ from swap.policy.normalized_mlp import NormalizedMLP
 from swap.symmetry import Rep
 
 OUT_GAIN = 0.01
-"""The first actions are noise around the default pose, whatever the robot sees."""
+"""Gain of the last layer: the first actions are noise around the default pose, whatever the robot
+sees."""
 
 
 class Actor(nn.Module):
@@ -43,9 +44,9 @@ class Actor(nn.Module):
         )
 
     def forward(self, x: Tensor) -> Gaussian:
-        """Coordinates of the input (`mlp.coordinates`) -> the distribution."""
+        """Returns the distribution for coordinates of the input (`mlp.coordinates`)."""
         return self.head(self.mlp(x))
 
     def past(self, mean: Tensor, std_per_orbit: Tensor) -> Gaussian:
-        """A distribution this actor once gave, from what was kept of it."""
+        """Rebuilds a distribution that this actor once gave, from its stored mean and std."""
         return Gaussian(mean, std_per_orbit, self.head.orbits)

@@ -1,4 +1,4 @@
-"""Actor and critic on named groups of observations, with their normalisation."""
+"""Actor and critic that read named groups of observations and normalise them."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -25,21 +25,21 @@ class PolicyCfg:
     critic_reads: tuple[str, ...] = ("privileged", "body_heights")
     """Observation groups the critic reads."""
     actor_hidden: tuple[int, ...] = (512, 256, 128)
-    """Hidden widths of the actor, both views counted."""
+    """Hidden widths of the actor; each counts both views."""
     critic_hidden: tuple[int, ...] = (512, 256, 128)
     """Hidden widths of the critic."""
     act: str = "elu"
     """Non-linearity."""
     init_std: float = 1.0
-    """Exploration at the start, in units of the action."""
+    """Standard deviation of actions at the start."""
     min_std: float = 0.08
-    """Exploration never falls below this."""
+    """Lower bound of the standard deviation of actions."""
     max_std: float = 2.0
-    """Exploration never rises above this."""
+    """Upper bound of the standard deviation of actions."""
     equivariant: bool = True
     """Mirrored observations give mirrored actions and equal values; False is the plain twin."""
     actor: str = "mlp"
-    """The actor's network: mlp, or a class of yours, file.py:NAME or package.module:NAME, which
+    """The actor's network: mlp, or your own class as file.py:NAME or package.module:NAME; its code
     runs when you name it here."""
     critic: str = "mlp"
     """The critic's network, likewise."""
@@ -63,10 +63,10 @@ class PolicyCfg:
 
 
 class Inputs(NamedTuple):
-    """What the networks read: joined, normalised, in even and odd coordinates.
+    """What the networks read: joined groups, normalised, in even and odd coordinates.
 
-    A rollout stores this. Each sample is then normalised and split once, not once an epoch, and
-    statistics that move on do not change what a stored action was an answer to.
+    A rollout stores this. So each sample is normalised and split only once, not once per epoch, and
+    later changes of the statistics do not change the inputs for which a stored action was chosen.
     """
 
     actor: Tensor  # [..., d_actor]
@@ -80,7 +80,7 @@ class ActorCritic(nn.Module):
         super().__init__()
         self.cfg, self.action = cfg, action
         self.reads = tuple(dict.fromkeys((*cfg.actor_reads, *cfg.critic_reads)))
-        """Every group that is read, once."""
+        """The names of all groups that are read, each once."""
         for name in self.reads:
             if name not in groups:
                 raise unknown("observation group", name, groups)
@@ -103,7 +103,7 @@ class ActorCritic(nn.Module):
             network=cfg.critic,
         )
 
-    # --- for those who act; the actor's groups are enough, but for `value` ------------------------
+    # --- for acting; all but `value` need only the actor's groups ---------------------------------
     def distribution(self, obs: Mapping[str, Tensor]) -> Gaussian:
         return self.actor(self._actor_input(obs))
 
@@ -121,12 +121,12 @@ class ActorCritic(nn.Module):
 
     # --- for the learner ------------------------------------------------------------------------
     def update_normalizers(self, obs: Mapping[str, Tensor], valid: Tensor | None = None) -> None:
-        """Let the normalisers learn from the rows [...] that are valid."""
+        """Updates the normalisers with the rows [...] that are valid."""
         self.actor.mlp.norm.update(_join(self.cfg.actor_reads, obs), valid)
         self.critic.mlp.norm.update(_join(self.cfg.critic_reads, obs), valid)
 
     def inputs(self, obs: Mapping[str, Tensor]) -> Inputs:
-        """What `actor` and `critic` read, to be kept."""
+        """What `actor` and `critic` read, in the form that is stored."""
         return Inputs(self._actor_input(obs), self._critic_input(obs))
 
     def _actor_input(self, obs: Mapping[str, Tensor]) -> Tensor:
@@ -138,7 +138,7 @@ class ActorCritic(nn.Module):
     # --- sizes ----------------------------------------------------------------------------------
     @property
     def n_parameters(self) -> dict[str, int]:
-        """Trainable numbers: of the actor, of the critic."""
+        """Numbers of trainable parameters of actor and critic."""
         return {
             name: sum(p.numel() for p in part.parameters())
             for name, part in (("actor", self.actor), ("critic", self.critic))
@@ -155,7 +155,8 @@ def _join(names: Sequence[str], obs: Mapping[str, Tensor]) -> Tensor:
 
 
 def _total(names: Sequence[str], groups: Mapping[str, Layout]) -> Rep:
-    """The groups side by side. (Their layouts may share field names, so Reps are added.)"""
+    """The Rep of all groups side by side. (Layouts may share field names, so Reps are added
+    instead.)"""
     total = trivial(0)
     for name in names:
         total = total + groups[name].rep

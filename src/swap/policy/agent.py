@@ -1,7 +1,7 @@
 """Acts without exploration noise, with a world model or without.
 
-The one way to act in evaluation, films and audits. A policy that reads a latent state has it held
-between ticks by `LatentState`, as in training, but with the likeliest z instead of a sample.
+Evaluation, films and audits all act this way. For a policy that reads a latent state, `LatentState`
+holds it between ticks, as in training, but z is its mode instead of a sample.
 """
 
 from collections.abc import Mapping
@@ -15,23 +15,23 @@ from swap.world_model import WorldModel
 
 
 class Agent:
-    """Drives `n` worlds, and remembers what they have seen and been told to do."""
+    """Acts in `n` worlds and keeps the latent state and the last actions of each."""
 
     def __init__(
         self, networks: Networks, n: int, device: str | torch.device, *, blind: bool = False
     ) -> None:
-        """`blind`: the camera is blanked, the farthest in every pixel."""
+        """`blind` replaces every pixel by the farthest depth."""
         self.policy, self.model = networks
         assert not blind or self.model is not None, "there is no camera to blank"
         self.blind = blind
         self.latent_state = None if self.model is None else LatentState(self.model, n, device)
         self.ticked = False
-        """The last observation was a tick of the world model."""
+        """Whether the world model ticked at the last observation."""
 
     @torch.no_grad()
     def act(self, obs: Mapping[str, Tensor], fresh: Tensor | None = None) -> Tensor:
-        """The mean action [N, 12]; call once a control step. Worlds in `fresh` [N] have just begun
-        (those of a new agent all have)."""
+        """Returns the mean action [N, 12]; call it once per control step. In the worlds marked in
+        `fresh` [N] an episode has just begun (for a new agent, in all)."""
         if self.latent_state is None:
             return self.policy.mean(obs)
         state = self.latent_state

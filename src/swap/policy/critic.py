@@ -1,4 +1,4 @@
-"""The critic: the expected return, the same for a scene and its mirror image."""
+"""The critic: estimates the expected return, the same for a scene and its mirror image."""
 
 from collections.abc import Sequence
 
@@ -8,7 +8,8 @@ from swap.policy.normalized_mlp import NormalizedMLP
 from swap.symmetry import Rep, trivial
 
 OUT_GAIN = 0.1
-"""The first values are near zero: the first advantages are then those of the rewards."""
+"""Gain of the last layer: the first values are near zero, so the first advantages come from rewards
+alone."""
 
 
 class Critic(nn.Module):
@@ -35,5 +36,5 @@ class Critic(nn.Module):
         )
 
     def forward(self, x: Tensor) -> Tensor:
-        """Coordinates of the input (`mlp.coordinates`) -> [...]."""
+        """Returns the value [...] for coordinates of the input (`mlp.coordinates`)."""
         return self.mlp(x).squeeze(-1)

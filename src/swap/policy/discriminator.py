@@ -9,7 +9,7 @@ from swap.policy.normalized_mlp import NormalizedMLP
 from swap.symmetry import Rep, trivial
 
 OUT_GAIN = 0.1
-"""The first scores are near zero, between the two answers."""
+"""Gain of the last layer: the first scores are near zero, between the targets +1 and -1."""
 
 
 class Discriminator(nn.Module):
@@ -24,7 +24,8 @@ class Discriminator(nn.Module):
         )
 
     def coordinates(self, pair: Tensor) -> Tensor:
-        """Raw pairs, end to end -> normalised, in even and odd coordinates; both [..., 2 d]."""
+        """Turns raw, concatenated pairs into normalised even and odd coordinates; both are
+        [..., 2 d]."""
         return self.mlp.coordinates(pair)
 
     def forward(self, x: Tensor) -> Tensor:
@@ -33,5 +34,5 @@ class Discriminator(nn.Module):
 
 
 def style_reward(score: Tensor) -> Tensor:
-    """1 for what the discriminator takes for the reference, 0 from a score of -1 downwards."""
+    """Reward of 1 where the score is that of the reference (+1), and 0 where it is -1 or less."""
     return (1 - (score - 1).square() / 4).clamp(min=0)

@@ -1,8 +1,9 @@
 """Updates the latent state at the world model's rate and holds h for the k control steps in
 between.
 
-The same code in training, evaluation and play: after every observation `observe`, after every
-decision `record`. All tensors are made once and written in place, so that recordings can read them.
+Training, evaluation and play use this same code: call `observe` after every observation and
+`record` after every action. All tensors are made once and written in place, so that CUDA graphs can
+read them.
 """
 
 from collections.abc import Callable
@@ -17,30 +18,31 @@ from swap.world_model import WorldModel
 LATENT = "latent"
 """The name under which a policy reads h."""
 Seen: TypeAlias = tuple[Tensor, Tensor, Tensor | None]
-"""Depth [N, rows, cols] in the networks' range, proprioception [N, 33], and Gumbel noise [N, z], or
-none for the likeliest z."""
+"""Depth [N, rows, cols] in the networks' range, proprioception [N, 33], and Gumbel noise [N, z]
+(None: z is the mode)."""
 
 
 class TickClock(Buffers):
-    """When the world model ticks: at the first observation, and then every `k` control steps."""
+    """Says when the world model ticks: at the first observation, and then every `k` control
+    steps."""
 
     count: Tensor
-    """Actions since the last tick, on the CPU: the host has to know."""
+    """Number of actions since the last tick; on the CPU, because the host needs it."""
 
     def __init__(self, k: int) -> None:
-        super().__init__(count=torch.tensor(k))  # there has been none: the first is due
+        super().__init__(count=torch.tensor(k))  # no tick yet, so the first is due
         self.k = k
 
     @property
     def due(self) -> bool:
-        """The next observation is a tick."""
+        """Whether the next observation is a tick."""
         return int(self.count) == self.k
 
     def observe(
         self, fresh: Tensor | None, reset: Callable[[Tensor], None], tick: Callable[[], None]
     ) -> bool:
-        """A new observation: worlds in `fresh` [N] have just begun and are `reset`; then, if it is
-        time, `tick`. Returns whether it was."""
+        """Takes a new observation: calls `reset` for the worlds in `fresh` [N], whose episodes have
+        just begun, and `tick` if one is due. Returns whether it was."""
         if fresh is not None:
             reset(fresh)
         if not self.due:
@@ -50,7 +52,7 @@ class TickClock(Buffers):
         return True
 
     def record(self) -> int:
-        """A new action: its place among those since the last tick."""
+        """Counts a new action and returns its index among those since the last tick."""
         assert not self.due, f"{self.k} actions since the last tick; observe before the next"
         place = int(self.count)
         self.count.add_(1)
@@ -61,15 +63,15 @@ class LatentState(Buffers):
     """The latents of `n` worlds, which tick together every k control steps.
 
     A world that is reset loses its latent at once, not at the next tick: until then the actor reads
-    zero, never the memory of another life. Its next tick is then the first of its episode.
+    zero, never the memory of the last episode. The next tick is the first of the new episode.
     """
 
     h: Tensor
-    """sg(h) [N, deter], for actor and critic; overwritten by the next tick."""
+    """sg(h) [N, deter], which actor and critic read; the next tick overwrites it."""
     z: Tensor
     actions: Tensor
-    """[N, k, 12]: since the last tick, oldest first; at a tick those that led to it, which stay
-    until the next `record`."""
+    """[N, k, 12]: the actions since the last tick, oldest first; at a tick those that led to it,
+    which stay until the next `record`."""
     fresh: Tensor
     """[N] bool: reset since the last tick."""
     first: Tensor
@@ -82,7 +84,7 @@ class LatentState(Buffers):
         device: str | torch.device,
         clock: TickClock | None = None,
     ) -> None:
-        """`clock`: another's, to tick with it."""
+        """`clock`: the clock of another LatentState, to tick together with it."""
         latent, clock = model.initial(n, device), clock or TickClock(model.k)
         super().__init__(
             h=latent.h,
@@ -93,22 +95,22 @@ class LatentState(Buffers):
         )
         self.model, self.clock = model, clock
         self.latent = latent
-        """h and z: what the last tick left, or zero."""
+        """h and z after the last tick, or zero."""
 
     # --- every control step ---------------------------------------------------------------------
     def observe(self, fresh: Tensor | None, read: Callable[[], Seen]) -> bool:
-        """A new observation; worlds in `fresh` [N] have just begun. What there is to see is `read`
-        at ticks only. Returns whether this was one."""
+        """Takes a new observation; in the worlds in `fresh` [N] an episode has just begun. `read`
+        is called only at a tick. Returns whether this was one."""
         return self.clock.observe(fresh, self.reset, lambda: self.tick(*read()))
 
     def record(self, action: Tensor) -> None:
-        """The action [N, 12] the worlds are given next, as the motors get it."""
+        """Takes the action [N, 12] that the worlds execute next, as the motors get it."""
         self.write(action, self.clock.record())
 
-    # --- its parts, for those who record them or share a clock ----------------------------------
+    # --- the parts, for CUDA graphs and for a shared clock --------------------------------------
     @torch.no_grad()
     def reset(self, mask: Tensor) -> None:
-        """Worlds in `mask` [N] forget everything, now."""
+        """Clears the latents and actions of the worlds in `mask` [N] at once."""
         for x in self.latent:
             x.masked_fill_(mask[:, None], 0.0)
         self.actions.masked_fill_(mask[:, None, None], 0.0)
@@ -116,7 +118,8 @@ class LatentState(Buffers):
 
     @torch.no_grad()
     def tick(self, depth: Tensor, prop: Tensor, noise: Tensor | None) -> None:
-        """See `Seen`. Tensors to tensors, the same work each time."""
+        """Updates the latents; for the arguments see `Seen`. Always runs the same kernels, so that
+        it can be recorded."""
         embedding = self.model.embed(depth, prop)
         new = self.model.tick(self.latent, self.actions, embedding, self.fresh, noise)
         for old, x in zip(self.latent, new, strict=True):
@@ -126,10 +129,10 @@ class LatentState(Buffers):
 
     @torch.no_grad()
     def write(self, action: Tensor, place: int) -> None:
-        """The action [N, 12] after `place` others since the last tick."""
+        """Stores the action [N, 12] that followed `place` others since the last tick."""
         self.actions[:, place].copy_(action)
 
     # --- resume ---------------------------------------------------------------------------------
     def state_dict(self) -> dict[str, Tensor]:
-        """All that changes, live."""
+        """The tensors that change, not copies of them."""
         return {**super().state_dict(), **self.clock.state_dict()}

@@ -1,7 +1,8 @@
-"""Makes the network of an actor or a critic: one of ours, or one that the user names.
+"""Builds the network of an actor or a critic: ours, or one that the user names.
 
 A network of your own is a `torch.nn.Module` whose constructor takes a `NetworkSpec`, named by an
-import string: see docs/extend.md. The normaliser before it and the std of actions stay ours.
+import string: see docs/extend.md. It does not replace the normaliser before it or the std of
+actions.
 """
 
 from collections.abc import Callable
@@ -18,21 +19,21 @@ from swap.symmetry import Rep
 
 @dataclass(frozen=True)
 class NetworkSpec:
-    """What a network is to be: [..., rep_in.dim] -> [..., rep_out.dim]."""
+    """What a network must fit: it maps [..., rep_in.dim] to [..., rep_out.dim]."""
 
     rep_in: Rep
     """How its inputs mirror: normalised observations."""
     rep_out: Rep
-    """How its outputs must mirror then: mean actions, or a value, which does not change."""
+    """How its outputs must mirror: mean actions, or a value, which stays the same."""
     hidden: tuple[int, ...]
-    """Widths, as the config has them; a network may have its own."""
+    """Hidden widths from the config; a network may ignore them."""
     act: str
     """Non-linearity."""
     out_gain: float
-    """How much smaller than usual the first weights of the last layer are to be: the first actions
-    should hardly move the robot."""
+    """Factor by which the initial weights of the last layer should be smaller than usual, because
+    the first actions should hardly move the robot."""
     equivariant: bool
-    """False: the mirror is not asked for."""
+    """False: the network need not be equivariant."""
 
 
 Build = Callable[[NetworkSpec], nn.Module]
@@ -50,7 +51,7 @@ def mlp(spec: NetworkSpec) -> MLP:
 
 
 def accept(found: object, name: str, where: str) -> Build:
-    """Somebody else's: what it builds is tried."""
+    """Accepts a user's class: every network it builds is tested for the mirror."""
     if not callable(found):
         raise UserError(f"{where} is a {type(found).__name__}; make it a class of networks")
     build: Build = guarded(found, where)

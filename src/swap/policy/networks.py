@@ -22,7 +22,7 @@ def build_networks(
     spec: EnvSpec,
     seed: int,
 ) -> Networks:
-    """To fit an environment; the first weights follow from the seed alone."""
+    """Builds networks that fit an environment; the initial weights depend only on the seed."""
     groups = dict(spec.groups)
     with torch.random.fork_rng(devices=[]):  # the same first weights on every device
         torch.manual_seed(seed)

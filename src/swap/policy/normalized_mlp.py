@@ -1,7 +1,7 @@
 """Normalises raw observations, turns them into even and odd coordinates, and applies a network.
 
-The two halves of the way are separate, because a sample is read once when it is collected and many
-times when it is learned from: normalising and splitting are done once.
+`coordinates` and `forward` are separate, because a sample is collected once and learned from many
+times: it is normalised and split only once.
 """
 
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ from swap.symmetry import Rep
 
 
 class NormalizedMLP(nn.Module):
-    """A running normaliser and an MLP behind it, or another network of the registry."""
+    """A running normaliser followed by an MLP, or by another network of the registry."""
 
     net: nn.Module
 
@@ -41,13 +41,13 @@ class NormalizedMLP(nn.Module):
 
     @property
     def width(self) -> int:
-        """Of the coordinates: where a kernel makes them, some zeros more than of the input."""
+        """Width of the coordinates; where a kernel makes them, they are padded with zeros."""
         if self.reading is not None and fused_basis.usable(self.norm.mean):
             return self.reading.width
         return self.rep_in.dim
 
     def coordinates(self, x: Tensor) -> Tensor:
-        """Raw [..., d] -> what `forward` reads, [..., width]. A network that is no MLP of ours
+        """Turns raw observations [..., d] into what `forward` reads, [..., width]. A user's network
         reads observations in their own order."""
         norm = self.norm
         if self.reading is not None and fused_basis.usable(x):
@@ -56,7 +56,7 @@ class NormalizedMLP(nn.Module):
         return torch.cat(self.net.split(x), -1) if isinstance(self.net, MLP) else x
 
     def forward(self, x: Tensor) -> Tensor:
-        """Coordinates -> features."""
+        """Applies the network to coordinates."""
         if not isinstance(self.net, MLP):
             out: Tensor = self.net(x)
             return out

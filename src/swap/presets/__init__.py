@@ -1,4 +1,4 @@
-"""What can be trained: configs by name, and the table that finds them. Read in this order:
+"""Presets: named configs of what can be trained, and the table that finds them. Read in this order:
 
 run_cfg -> table -> parkour -> teacher -> tiny -> swap -> one_sided -> paper_reward
 """

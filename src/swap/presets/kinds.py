@@ -1,7 +1,7 @@
-"""The names under which files refer to the config classes.
+"""Maps the names that files use to config classes.
 
-Of a preset of somebody else's a file tells the name, which runs nothing. Which class its config is
-of must be known all the same, and is one of these.
+A file may name a preset that is a user's code, and that code is never run. Its config must still be
+read, so the file also names the config class, which is one of these.
 """
 
 import re
@@ -14,24 +14,25 @@ from swap.presets.table import PRESETS, TrainCfg
 from swap.registry import is_code
 
 LONGEST = 80
-"""Of a name."""
+"""Longest name of a preset that is shown, in characters."""
 KINDS: dict[str, type[TrainCfg]] = {"parkour": ParkourCfg, "swap": SwapCfg}
 
 
 def kind_of(cfg: TrainCfg) -> str | None:
-    """None for a class of a user's own."""
+    """The name of a config's class; None for a user's own class."""
     return next((name for name, kind in KINDS.items() if type(cfg) is kind), None)
 
 
 def shown(preset: str) -> str:
-    """The name of a preset as a file tells it, without what tables and figures might take for
-    orders of theirs."""
+    """The name of a preset from a file, without characters that tables and figures might take for
+    markup."""
     return re.sub(r"[^\w .:/()+~,@=-]", "?", preset)[:LONGEST]
 
 
 def class_of(stored: Mapping[str, Any]) -> type[TrainCfg] | None:
-    """Of the config in a checkpoint or card. What was written before kinds were, or has a class of
-    its own, has that of its preset; None if that is code which nobody has named."""
+    """The class of the config in a checkpoint or card. A file without a kind (an older one, or with
+    a user's own class) has the class of its preset; None if that preset is code that the user has
+    not named."""
     kind, preset = stored.get("kind"), stored.get("preset")
     if isinstance(kind, str) and kind in KINDS:
         return KINDS[kind]

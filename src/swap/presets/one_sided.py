@@ -1,5 +1,5 @@
 """Presets that train on one side only: every arm of the ablation on flat ground and on boxes,
-stairs and gaps that are high on the left. What do they make of the right, which none has seen?"""
+stairs and gaps that are high on the left. They are measured on the right, which none has seen."""
 
 from dataclasses import replace
 

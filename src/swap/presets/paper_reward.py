@@ -1,6 +1,6 @@
-"""Presets with the paper's own reward: its Table III and its style reward, and nothing of ours that
-helps a robot over the wall. No pay for new ground, no sum that is clipped at zero, no end for those
-who stand still. Two arms, which differ in the constraint alone."""
+"""Presets with the paper's own reward: its Table III and its style reward, without our shaping. New
+ground is not paid for, the sum is not clipped at zero, and standing still does not end an episode.
+The two arms differ only in the constraint."""
 
 from dataclasses import replace
 

@@ -16,35 +16,35 @@ from swap.validate import check_numbers
 
 @dataclass(frozen=True)
 class ParkourCfg(TrainCfg):
-    """A policy that reads the terrain's heights around it, in place of a world model."""
+    """A policy that reads the heights of the terrain around it instead of a world model."""
 
     worlds: int = 6000
-    """Robots that learn side by side; under torchrun, in all processes together."""
+    """Number of robots simulated in parallel; under torchrun, in all processes together."""
     engine: Literal["auto", EngineName] = "auto"
     """auto: gpu where there is a GPU, otherwise cpu."""
     env: EnvCfg = field(default_factory=EnvCfg)
     policy: PolicyCfg = field(default_factory=PolicyCfg)
     ppo: PPOCfg = field(default_factory=PPOCfg)
     capture: bool = True
-    """On a GPU, record environment, inference and gradient steps and replay them."""
+    """On a GPU, record environment, inference and gradient steps as CUDA graphs."""
     tf32: bool = True
     """On a GPU, multiply matrices in TF32."""
 
     def __post_init__(self) -> None:
         check_numbers(self, at_least_1=("worlds",))
-        assert self.learning  # making it is a check: do its parts go together?
+        assert self.learning  # building it checks that the parts fit together
 
     def build(self, device: str, processes: ProcessGroup = SINGLE_PROCESS) -> Trainable:
         return self.trainer(self.make_env(device, processes), processes)
 
     def check_memory(self, device: str, processes: ProcessGroup = SINGLE_PROCESS) -> str:
-        # Each GPU has its own, but all processes share that of the machine.
+        # Each GPU has its own memory, but all processes share that of the machine.
         sharers = processes.size if device.startswith("cuda") else 1
         world_model = self.learning.model is not None
         return check_memory(self.worlds // sharers, device, world_model=world_model)
 
     def make_env(self, device: str, processes: ProcessGroup = SINGLE_PROCESS) -> ParkourEnv:
-        """This process's share of the worlds, with courses and chance of its own."""
+        """Builds this process's share of the worlds, with its own courses and random numbers."""
         engine = engine_for(device) if self.engine == "auto" else self.engine
         return ParkourEnv(
             self.env,

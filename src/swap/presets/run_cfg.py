@@ -1,4 +1,4 @@
-"""How long a run takes, what it leaves behind, and when it stops by itself."""
+"""Configs of a run: how long it takes, what it saves, and when it stops by itself."""
 
 from dataclasses import dataclass, field
 
@@ -11,15 +11,15 @@ class GuardCfg:
     """How much may go wrong before a run stops."""
 
     strikes: int = 3
-    """Iterations in a row that are lost: with a metric that is not finite, or nothing learned; then
-    the run stops."""
+    """Stop after this many bad iterations in a row (a metric is not finite, or nothing was
+    learned)."""
     fault_fraction: float = 1e-3
-    """Contained faults (guard/...) per control step, over the window, above which it stops; as soon
-    as that is certain, which may be long before the window is full."""
+    """Stop if faults (guard/...) exceed this share of the window's control steps; as soon as that
+    is certain, perhaps long before the window is full."""
     window: int = 100
-    """Iterations over which contained faults are counted."""
+    """Iterations over which faults (guard/...) are counted."""
     evidence: int = 5
-    """Copies of the state to keep, one for each kind of fault."""
+    """Copies of the state to keep after faults, one for each kind."""
 
     def __post_init__(self) -> None:
         check_numbers(
@@ -29,21 +29,21 @@ class GuardCfg:
 
 @dataclass(frozen=True)
 class RunCfg:
-    """How long a run takes and what it leaves behind; without a goal it runs until Ctrl-C."""
+    """How long a run takes and what it saves; without a goal it runs until Ctrl-C."""
 
     minutes: float | None = None
-    """Wall minutes, compiling and the last save included; with --resume: so many more. None: no
-    limit."""
+    """Wall-clock minutes, including compiling and the last save; with --resume: this many more.
+    None: no limit."""
     iterations: int | None = None
-    """Iterations; with --resume: so many more."""
+    """Iterations; with --resume: this many more."""
     steps: float | None = None
-    """Control steps of all worlds together; with --resume: so many more."""
+    """Control steps of all worlds together; with --resume: this many more."""
     save_minutes: float = 2.0
     """Minutes between checkpoints."""
     keep: int = 3
     """Checkpoints to keep; fewer where the disk is full."""
     milestone_minutes: float | None = None
-    """Keep one checkpoint for good every so many minutes."""
+    """Keep one checkpoint permanently every this many minutes."""
     shard_mib: float = 14.0
     """Largest file of a checkpoint, MiB."""
     tensorboard: bool = True

@@ -1,5 +1,5 @@
 """Presets that learn parkour from a depth camera, in one training stage: SWAP itself, and the arms
-of its ablation, which differ from it in nothing but the constraint."""
+of its ablation, which differ from it only in the constraint."""
 
 from dataclasses import dataclass, field, replace
 
@@ -17,15 +17,16 @@ from swap.sensors import DepthCameraCfg
 
 @dataclass(frozen=True)
 class SwapCfg(ParkourCfg):
-    """A policy that reads the latent of a world model, which sees the terrain by its camera."""
+    """A policy that reads the latent of a world model, which sees the terrain with a depth
+    camera."""
 
     env: EnvCfg = field(default_factory=lambda: EnvCfg(camera=DepthCameraCfg()))
     model: ModelCfg = field(default_factory=ModelCfg)
     """The world model and how it learns."""
     amp: AMPCfg = field(default_factory=AMPCfg)
-    """The reward for style."""
+    """The style reward."""
     symmetry: SymmetryCfg = field(default_factory=SymmetryCfg)
-    """What plain networks are told of the mirror."""
+    """How plain networks learn the mirror."""
 
     @property
     def learning(self) -> TrainerCfg:
@@ -49,7 +50,7 @@ SWAP = SwapCfg(
     env=EnvCfg(camera=DepthCameraCfg(), start=TEACHER.env.start),
     policy=CAMERA_POLICY,
     ppo=TEACHER.ppo,
-    model=ModelCfg(updates=5),  # as many a step as with rollouts twice as long
+    model=ModelCfg(updates=5),  # per control step as many as with rollouts twice as long
     amp=AMPCfg(weight=0.02),  # half of that was 4 % of the reward, and robots shuffled
 )
 NO_EQ_POLICY = replace(SWAP, policy=replace(CAMERA_POLICY, equivariant=False))
@@ -58,7 +59,7 @@ NO_EQ = replace(
     model=replace(SWAP.model, net=replace(SWAP.model.net, equivariant=False)),
     amp=replace(SWAP.amp, equivariant=False),
 )
-"""Nothing knows of the mirror: in essence WMP."""
+"""No part is equivariant; this is essentially WMP."""
 MATCHED_NET = replace(
     NO_EQ.model.net,
     deter=352,
@@ -83,4 +84,5 @@ ARMS = {
     "symloss": replace(NO_EQ, symmetry=SymmetryCfg("loss")),
     "augment": replace(NO_EQ, symmetry=SymmetryCfg("augment")),
 }
-"""The paper's four, and two that it leaves out: as many parameters, and mirrored samples."""
+"""The paper's four arms, and two that it does not have: one with as many parameters, one with
+mirrored samples."""

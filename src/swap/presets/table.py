@@ -1,7 +1,7 @@
-"""The table of presets. A preset is a name for a whole config, from which `swap train` builds what
-it trains.
+"""Holds the table of presets. A preset is a name for a whole config, from which `swap train` builds
+what it trains.
 
-A preset of your own is a config in a file or a package of yours, named by an import string: see
+To make your own preset, put a config in a file or package and name it by an import string: see
 docs/extend.md.
 """
 
@@ -23,18 +23,19 @@ class TrainCfg:
 
     run: Annotated[RunCfg, tyro.conf.arg(name="")] = field(default_factory=RunCfg)
     seed: int = 0
-    """Of everything random."""
+    """Seed of everything random."""
 
     def __post_init__(self) -> None:
         check_numbers(self)
 
     def build(self, device: str, processes: ProcessGroup = SINGLE_PROCESS) -> Trainable:
-        """Called after the seeds are set; allocates and may compile."""
+        """Builds what is trained. It is called after the seeds are set; it allocates memory and may
+        compile."""
         raise NotImplementedError
 
     def check_memory(self, device: str, processes: ProcessGroup = SINGLE_PROCESS) -> str:
-        """About how much it takes, in a line that is told, if it is worth one; UserError if that is
-        more than there is."""
+        """Returns a line that says about how much memory it takes, or nothing if that is little;
+        raises UserError if it is more than there is."""
         return ""
 
 
@@ -45,7 +46,8 @@ PRESETS: Registry[TrainCfg] = Registry(
 
 
 def register(name: str, cfg: TrainCfg) -> None:
-    """From Python; a command takes an import string, or the name of an entry point."""
+    """Registers a preset from Python; a command takes an import string or the name of an entry
+    point."""
     PRESETS.add(name, cfg)
 
 

@@ -17,9 +17,9 @@ from swap.sim import FIXED
 TINY = ParkourCfg(
     run=RunCfg(minutes=12.0),
     worlds=128,
-    # A laptop's samples are few: one robot, no noise, every world walks ahead, at about the
-    # same speed, from near the obstacle, which never gets very large, and the networks read no
-    # more of the ground than what is under the robot.
+    # A laptop gives few samples, so the task is simple: one robot without noise walks ahead in
+    # every world, at about the # same speed, from near the obstacle, which never gets very large,
+    # and the networks read only the # ground under the robot.
     env=EnvCfg(
         families=(("flat", 0.05), ("box", 0.5), ("gap", 0.45)),
         levels=10,
@@ -28,7 +28,7 @@ TINY = ParkourCfg(
         start=StartCfg(run_up_skip=1.0),
         noise=ObservationNoiseCfg(0.0, 0.0, 0.0, 0.0),
         random=RandomCfg(FIXED, 0.0),
-        rewards=RewardCfg("tiny"),  # without the terms of the gait: it has no time for those
+        rewards=RewardCfg("tiny"),  # without the gait terms: there is no time to learn them
     ),
     policy=PolicyCfg(
         actor_reads=("history", "command", "terrain_heights"),
@@ -38,7 +38,7 @@ TINY = ParkourCfg(
         init_std=0.4,
         max_std=0.45,
     ),
-    # Large steps, KL .02: with .01 half of the seeds had not learned in its time. See the log.
+    # Large steps, KL .02: with .01 half of the seeds did not learn in the time given. See the log.
     ppo=PPOCfg(
         steps=32,
         epochs=5,

@@ -31,7 +31,7 @@ class Option(NamedTuple):
 
 
 def options_of(cfg: TrainCfg) -> list[Option]:
-    """All of them. A robot that is there as data needs no code."""
+    """All options of a config that may name code. A robot that is stored as data needs none."""
     if not isinstance(cfg, ParkourCfg):
         return []
     env = cfg.env
@@ -47,7 +47,7 @@ def options_of(cfg: TrainCfg) -> list[Option]:
 
 
 def needed_to_act(cfg: ParkourCfg) -> list[Option]:
-    """Sensors and networks: without them a trained robot is none."""
+    """The options that a trained robot needs to act: sensors and networks."""
     actor, critic, model = (cfg.policy.actor,), (cfg.policy.critic,), cfg.learning.model
     sensors = cfg.env.observations
     every = [
@@ -62,7 +62,8 @@ def needed_to_act(cfg: ParkourCfg) -> list[Option]:
 
 
 def run_code(options: Sequence[Option], named: Callable[[str], bool], say: Say) -> None:
-    """Run the code of options that the user has `named`, and refuse in one line what is left."""
+    """Runs the code of options that the user has `named`; if others name code, raises a
+    UserError."""
     for option in options:
         for word in filter(is_code, option.words):
             if named(option.flag):
@@ -72,15 +73,16 @@ def run_code(options: Sequence[Option], named: Callable[[str], bool], say: Say) 
 
 
 def preset_from_user(word: str, say: Say = print) -> TrainCfg:
-    """The preset that the user has named in this very call. All that it names is run, too: it is
-    code of the user's or of an installed package, and could have done so itself."""
+    """Returns the preset that the user has named on the command line. The code that it names is
+    run, too: the preset is itself code of the user or of an installed package, and could have run
+    it."""
     cfg = PRESETS.from_user(word, say)
     run_code(options_of(cfg), lambda flag: True, say)
     return cfg
 
 
 def typed_again(preset: str, cfg: TrainCfg) -> str:
-    """The options that name code, which must be typed again to go on with a run; or nothing."""
+    """The options that name code and must be typed again to resume a run; may be empty."""
     own = is_code(preset) and kind_of(cfg) is None
     typed = [f"--preset {shlex.quote(preset)}"] if own else []
     typed += [option.typed() for option in options_of(cfg) if any(map(is_code, option.words))]
@@ -96,8 +98,8 @@ def with_user_code(
     encoder: str | None = None,
     observations: tuple[str, ...] | None = None,
 ) -> ParkourCfg:
-    """Sensors and networks of a robot are what the user has named in this very call, otherwise the
-    stored ones; those that are code, and were not named, are refused in one line."""
+    """Returns the config with the sensors and networks that the user has named on the command line,
+    and otherwise the stored ones. Raises a UserError for those that are code and were not named."""
     given = {
         "--policy.actor": actor,
         "--policy.critic": critic,

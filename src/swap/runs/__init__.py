@@ -1,4 +1,4 @@
-"""Runs: checkpoints, metrics, guards, console and the loop that a training lives in."""
+"""Runs: the training loop with its checkpoints, metrics, guards and console."""
 
 from swap.runs.checkpoint import Checkpoint, SaveError, load, save
 from swap.runs.config import from_json, to_json

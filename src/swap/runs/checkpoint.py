@@ -1,8 +1,8 @@
 """Saves the tensors, numbers and config of a run in a numbered folder, and loads them.
 
-A checkpoint is written beside its place, seen through to the disk and renamed into `000123/`; the
-file `latest` moves last. Whenever the power goes, `latest` names a whole checkpoint. Reading checks
-every hash, and what is damaged is named and passed over for the one before.
+A checkpoint is written under a temporary name, flushed to the disk and renamed to `000123/`; the
+file `latest` is updated last. So `latest` names a complete checkpoint even after a power cut.
+Reading checks every hash; a damaged checkpoint is reported, and the one before it is read instead.
 """
 
 import contextlib
@@ -31,7 +31,7 @@ FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
 class SaveError(Exception):
-    """One line: why, and which checkpoint still stands."""
+    """Says in one line why a save failed, and which checkpoint is still good."""
 
 
 @dataclass(frozen=True)
@@ -57,17 +57,17 @@ def save(
     shard_mib: float = RunCfg.shard_mib,
     say: Say = print,
 ) -> Path:
-    """Write `run/checkpoints/000123/`; then keep the last few and the milestones.
+    """Writes `run/checkpoints/000123/`; then keeps the last few and the milestones.
 
-    On a full disk old ones go first, and it tries again, down to the last good one: what is new is
-    worth more. A failure is raised as SaveError, in one line. The folder `run` has to be there: a
-    run that was moved or removed is not begun anew in its old place.
+    On a full disk it deletes old checkpoints, down to the last good one, and tries again: a new one
+    is worth more. A failure is raised as SaveError, in one line. The folder `run` must exist: a run
+    that was moved or removed is not written to its old place again.
     """
     home = run / FOLDER
     place = home / f"{iteration:06d}"
     fresh = home / f".saving-{place.name}"
     facts = {"iteration": iteration, "config": dict(config), "numbers": dict(numbers)}
-    if (place / MILESTONE).exists():  # of a run that was resumed from before it
+    if (place / MILESTONE).exists():  # the run was resumed from before this milestone
         say(f"milestone {place.name} is of the run as it went on before; it is replaced")
         milestone = True
     if home.is_symlink():  # it would be filled and pruned elsewhere, and not read again
@@ -97,7 +97,7 @@ def save(
     except OSError as error:
         shutil.rmtree(fresh, ignore_errors=True)
         standing, why = pointed(home), error.strerror or error
-        if standing == place:  # only the very last step failed
+        if standing == place:  # only the last step failed
             raise SaveError(
                 f"checkpoint {place.name} may not outlive a power cut ({why})"
             ) from error
@@ -108,9 +108,9 @@ def save(
 
 
 def load(run: Path, say: Say = print) -> Checkpoint:
-    """The latest checkpoint of a run, or the newest one before it that is whole.
+    """Loads the latest checkpoint of a run, or the newest undamaged one before it.
 
-    `run` may also be one checkpoint's own folder; then only that one will do.
+    `run` may also be the folder of one checkpoint; then only that one is tried.
     """
     if is_checkpoint(run) and run.parent.name == FOLDER:
         try:
@@ -137,7 +137,7 @@ def load(run: Path, say: Say = print) -> Checkpoint:
 
 
 def read(place: Path) -> Checkpoint:
-    """One checkpoint; DamagedError if a byte is not what was written."""
+    """Reads one checkpoint; raises DamagedError if a byte is not what was written."""
     tensors, manifest = read_folder(place)
     iteration, numbers, config = (manifest.get(key) for key in ("iteration", "numbers", "config"))
     if not isinstance(numbers, dict) or not isinstance(config, dict) or not is_count(iteration):
@@ -153,14 +153,15 @@ def read(place: Path) -> Checkpoint:
 
 
 def candidates(home: Path, say: Say) -> list[Path]:
-    """Where `latest` points, then what is older, newest first; then what is newer."""
+    """The checkpoints to try: the one that `latest` names, then older ones, newest first; then
+    newer ones."""
     places = sorted(numbered(home).items(), reverse=True)
     target = pointed(home)
     if target is None:
         if places:
             say(f"the file '{LATEST}' is missing or damaged; trying the newest checkpoint")
         return [place for _, place in places]
-    # Newer than `latest`: renamed in the moment of a crash. Whole, if its seals say so.
+    # One newer than `latest` was renamed just before a crash. It is good if its checksums are.
     latest = int(target.name)
     older = [place for n, place in places if n < latest]
     newer = [place for n, place in places if n > latest]
@@ -168,7 +169,7 @@ def candidates(home: Path, say: Say) -> list[Path]:
 
 
 def pointed(home: Path) -> Path | None:
-    """The checkpoint that `latest` names, if it names one that is there."""
+    """The checkpoint that `latest` names, if it exists."""
     try:
         name = read_file(home / LATEST, most=100).decode().strip()
     except (DamagedError, UnicodeDecodeError):
@@ -178,7 +179,7 @@ def pointed(home: Path) -> Path | None:
 
 
 def prune(home: Path, newest: int, keep: int) -> None:
-    """Drop all but the last `keep` and the milestones; what cannot be dropped may stay."""
+    """Deletes all but the last `keep` and the milestones; one that cannot be deleted may stay."""
     places = sorted(numbered(home).items())
     # A run that resumed from an older checkpoint has abandoned the newer ones.
     ahead = [place for n, place in places if n > newest]
@@ -188,9 +189,9 @@ def prune(home: Path, newest: int, keep: int) -> None:
 
 
 def make_room(home: Path, newest: int, keep: int, say: Say) -> bool:
-    """Before a checkpoint is there that would push them out, drop those that it will: all but the
-    last `keep` - 1. If there are none, drop the oldest, and tell it. Never the newest that is
-    whole. Whether there was one to drop."""
+    """Deletes checkpoints on a full disk: first those that the new one will replace, all but the
+    last `keep` - 1; if there are none, the oldest, with a line. Never deletes the newest good one.
+    Returns whether one was deleted."""
     places = sorted(numbered(home).items(), reverse=True)
     ahead = [place for n, place in places if n > newest]
     behind = [place for n, place in places if n <= newest]
@@ -206,7 +207,7 @@ def make_room(home: Path, newest: int, keep: int, say: Say) -> bool:
 
 
 def drop(place: Path) -> bool:
-    """Delete it, if it is no milestone and can be deleted."""
+    """Deletes a checkpoint, if it is not a milestone and can be deleted."""
     if (place / MILESTONE).exists():
         return False
     with contextlib.suppress(OSError):
@@ -223,7 +224,8 @@ def is_whole(place: Path) -> bool:
 
 
 def retire(place: Path) -> None:
-    """Out of sight first, then deleted: a crash leaves no half checkpoint under a number."""
+    """Renames a checkpoint and then deletes it, so that a crash leaves no half checkpoint under a
+    number."""
     if place.exists():
         gone = place.with_name(f".gone-{place.name}")
         shutil.rmtree(gone, ignore_errors=True)
@@ -232,13 +234,13 @@ def retire(place: Path) -> None:
 
 
 def sweep(home: Path) -> None:
-    """What a crash left half written or half deleted."""
+    """Deletes what a crash left half written or half deleted."""
     for left in [*home.glob(".saving-*"), *home.glob(".gone-*")]:
         shutil.rmtree(left, ignore_errors=True)
 
 
 def numbered(home: Path) -> dict[int, Path]:
-    """Every folder that bears a checkpoint's number."""
+    """Every folder whose name is a checkpoint's number."""
     found = home.iterdir() if home.is_dir() else ()
     return {int(place.name): place for place in found if is_checkpoint(place)}
 

@@ -1,4 +1,4 @@
-"""Saves checkpoints of a run when it is time, and only of a sound state."""
+"""Saves checkpoints of a run at intervals, and only if its state is finite."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -15,11 +15,11 @@ from swap.runs.guard import has_nan
 from swap.runs.run_clock import RunClock
 
 RUN = "run"
-"""What the run itself keeps in a checkpoint, beside everyone's tensors and numbers."""
+"""Name of the run's own entry in a checkpoint, beside the tensors and numbers of the trainable."""
 
 
 class CheckpointSaver:
-    """Saves when it is time; a failure is said aloud, and the next time tries again."""
+    """Saves at intervals; a failure is printed, and the next save tries again."""
 
     def __init__(
         self,
@@ -42,7 +42,7 @@ class CheckpointSaver:
         return self.run_clock.elapsed_s - self.tried_s >= 60.0 * self.cfg.save_minutes
 
     def save(self, first: bool = False) -> None:
-        """One checkpoint of this moment, unless it is there already."""
+        """Saves a checkpoint of the present state, unless there is one already."""
         if self.saved is not None and int(self.saved.name) == self.run_clock.iteration:
             return
         began = self.run_clock.elapsed_s
@@ -76,7 +76,7 @@ class CheckpointSaver:
         self.run_clock.saved(self.run_clock.elapsed_s - began)
 
     def _sound(self, tensors: Mapping[str, Tensor]) -> bool:
-        """A broken state must not push the good checkpoints out."""
+        """Whether the state may be saved: a broken one must not replace good checkpoints."""
         nan = has_nan(tensors)
         if self.healthy and not nan:
             return True

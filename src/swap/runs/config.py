@@ -1,8 +1,7 @@
 """Converts configs (frozen dataclasses) to JSON and back, and checks every key.
 
-Nested dataclasses, tuples, lists, dicts, Literals, paths and None are known. A key or a value that
-does not fit, and a number that is not finite, is refused with its full name before anything is
-built.
+It handles nested dataclasses, tuples, lists, dicts, Literals, paths and None. A key or value that
+does not fit, or a number that is not finite, is refused by its full name before anything is built.
 """
 
 import dataclasses
@@ -16,11 +15,11 @@ from swap.errors import UserError, printable, unknown
 
 T = TypeVar("T")
 HUGE = 2.0**63
-"""No number of a config is as large."""
+"""Numbers of a config must be smaller than this."""
 
 
 def to_json(value: Any) -> Any:
-    """A dataclass or any part of one -> what JSON can hold."""
+    """Turns a dataclass, or any part of one, into what JSON can hold."""
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return {f.name: to_json(getattr(value, f.name)) for f in init_fields(type(value))}
     if isinstance(value, Mapping):
@@ -31,7 +30,7 @@ def to_json(value: Any) -> Any:
 
 
 def from_json(cls: type[T], data: Any, where: str = "") -> T:
-    """The dataclass that `to_json` was given; missing keys take their defaults."""
+    """Returns the dataclass that `to_json` was given; missing keys take their defaults."""
     if not isinstance(data, Mapping):
         raise _misfit(where or cls.__name__, f"a table of {cls.__name__}", data)
     hints = typing.get_type_hints(cls)
@@ -69,7 +68,7 @@ def init_fields(cls: Any) -> list[dataclasses.Field[Any]]:
 
 
 def _fit(hint: Any, value: Any, where: str) -> Any:
-    """The value as its type says, or one line that says why not."""
+    """Converts a value to its type, or raises a UserError that says why it does not fit."""
     origin, args = typing.get_origin(hint), typing.get_args(hint)
     if origin in (typing.Union, types.UnionType):
         return _one_of(args, value, where)
@@ -96,7 +95,7 @@ def _fit(hint: Any, value: Any, where: str) -> Any:
     if hint is float and type(value) is int:
         return float(value)
     kind = type(None) if hint is None else hint
-    if type(value) is kind:  # not isinstance: True is no integer here
+    if type(value) is kind:  # not isinstance: True must not pass as an integer
         return value
     raise _misfit(where, getattr(kind, "__name__", str(kind)), value)
 
@@ -105,7 +104,7 @@ def _one_of(hints: tuple[Any, ...], value: Any, where: str) -> Any:
     if value is None and type(None) in hints:
         return None
     rest = [hint for hint in hints if hint is not type(None)]
-    if len(rest) == 1:  # the error then names what is wrong inside, not just that it is
+    if len(rest) == 1:  # so that the error says what is wrong inside
         return _fit(rest[0], value, where)
     for hint in sorted(rest, key=lambda hint: hint is not type(value)):
         try:

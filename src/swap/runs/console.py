@@ -1,4 +1,4 @@
-"""Shows pace and metrics of a run: a live board, or plain lines for a log."""
+"""Shows the speed and metrics of a run: on a live board, or as plain lines for a log."""
 
 import re
 import sys
@@ -17,23 +17,24 @@ from swap.streams import resilient, write_stderr
 
 PLAIN_EVERY_S = 10.0
 WIDE, BESIDE = 100, 48
-"""Columns from which the families stand beside the other figures, and what they take there."""
+"""On terminals at least this wide, the families are shown beside the other figures, in this many
+columns."""
 STOPPING = "stopping after this iteration, then saving; once more to stop at once"
 
 
 class Board(Protocol):
-    """Where a run speaks."""
+    """Where a run shows its figures and messages."""
 
     def say(self, line: str) -> None:
-        """A line that stays."""
+        """Prints a line that stays."""
 
     def show(
         self, run_clock: RunClock, metrics: Mapping[str, float], faults: Mapping[str, int]
     ) -> None:
-        """The figures of the iteration that was just done."""
+        """Shows the figures of the last iteration."""
 
     def stopping(self) -> None:
-        """Told from a signal handler: the run will end after this iteration."""
+        """Called by a signal handler: the run will end after this iteration."""
 
     def __enter__(self) -> "Board": ...
 
@@ -41,7 +42,7 @@ class Board(Protocol):
 
 
 def board(title: str) -> Board:
-    """The board that suits where the output goes."""
+    """Returns the board that suits the output: a terminal or a log."""
     console = Console(file=resilient(sys.stdout), highlight=False)
     return LiveBoard(title, console) if console.is_terminal else PlainBoard()
 
@@ -79,7 +80,8 @@ class LiveBoard:
     def __init__(self, title: str, console: Console) -> None:
         self.title, self.console, self.note = title, console, ""
         self.run_clock: RunClock | None = None
-        # A metric that is silent for an iteration keeps its place and last value: no jumping rows.
+        # A metric that is absent for an iteration keeps its place and last value, so that rows do
+        # not jump.
         self.metrics: dict[str, float] = {}
         self.faults: Mapping[str, int] = {}
         self.live = Live(
@@ -138,7 +140,7 @@ class LiveBoard:
 def head(
     title: str, run_clock: RunClock, metrics: Mapping[str, float], width: int
 ) -> RenderableType:
-    """Title, bar and time left; beneath, where the run is."""
+    """Title, progress bar and time left; below, how far the run is."""
     share, left = run_clock.fraction, run_clock.left_s
     top = Table.grid(padding=(0, 1), expand=True)
     top.add_column(no_wrap=True, overflow="ellipsis", max_width=max(width // 3, 8))
@@ -156,11 +158,11 @@ def head(
 
 
 def family_table(metrics: Mapping[str, float], width: int) -> Table:
-    """Success and frontier, a row a family."""
+    """Success and frontier, one row per family."""
     groups = grouped(metrics)
     success, frontier = groups.get("success", {}), groups.get("frontier", {})
     table = Table(box=None, padding=(0, 2, 0, 0))
-    # The figures keep their place: what is cut on a narrow terminal is the names.
+    # On a narrow terminal the names are cut, not the figures.
     table.add_column("family", no_wrap=True, max_width=max(min(width - 21, 24), 4))
     for column in ("success", "frontier"):
         table.add_column(column, justify="right", no_wrap=True)
@@ -196,7 +198,7 @@ def plain_line(run_clock: RunClock, metrics: Mapping[str, float], faults: Mappin
         clock(run_clock.elapsed_s),
         f"{short(metrics.get('steps', 0))} steps",
     ]
-    if run_clock.steps_per_s:  # not yet after the first iteration, which compiles
+    if run_clock.steps_per_s:  # unknown after the first iteration, which compiles
         parts.append(f"{short(run_clock.steps_per_s)} steps/s")
     if success := groups.get("success"):
         parts.append("success " + " ".join(f"{name} {v:.0%}" for name, v in success.items()))

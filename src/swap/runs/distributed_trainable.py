@@ -1,8 +1,8 @@
-"""A run of several processes: process 0 leads, the others follow.
+"""Coordinates a run of several processes: process 0 leads, the others follow.
 
-The leader runs the loop, decides and writes; before each thing that needs everyone it says so. In
-a checkpoint the tensors of the leader stand under their own names, as if it were alone. Those of
-process 2 are added as `process/2/NAME`, but only where they differ: worlds and chance, not weights.
+The leader runs the loop, decides and writes; it announces each action that needs all processes. In
+a checkpoint the tensors of the leader have their own names, as if it were alone. Those of process 2
+are added as `process/2/NAME`, but only where they differ: worlds and random states, not weights.
 """
 
 from collections.abc import Mapping
@@ -20,7 +20,8 @@ from swap.runs.seeding import restore_rng, rng_tensors
 from swap.state_dict import sub_state
 
 RNG, OTHERS_NUMBERS, OTHERS = "run/rng/", "crew", "process/"
-"""Names in a checkpoint: of chance, of the number of processes, of what is theirs alone."""
+"""Names in a checkpoint: of random states, of the other processes' numbers, and of their own
+tensors."""
 Tensors = dict[str, Tensor]
 Numbers = dict[str, Any]
 
@@ -35,7 +36,7 @@ class Order(IntEnum):
 
 
 class DistributedTrainable:
-    """A trainable that all processes iterate and put away together."""
+    """A trainable that all processes iterate and save together."""
 
     def __init__(self, trainable: Trainable, processes: ProcessGroup = SINGLE_PROCESS) -> None:
         self.trainable, self.processes = trainable, processes
@@ -46,12 +47,12 @@ class DistributedTrainable:
         return self.trainable.iterate()
 
     def plan(self, steps: float) -> None:
-        """The run will have so many control steps in all."""
+        """Sets how many control steps the run will have in all."""
         self.processes.broadcast(Order.PLAN)
         self.trainable.plan(self.processes.broadcast(round(steps)))
 
     def gather_state(self) -> tuple[Tensors, Numbers]:
-        """All that has to be kept, of everyone."""
+        """Gathers the state of all processes."""
         self.processes.broadcast(Order.SAVE)
         (tensors, numbers), *others = self.processes.gather(self._own())
         if self.processes.alone:
@@ -63,13 +64,14 @@ class DistributedTrainable:
         return out, {**numbers, OTHERS_NUMBERS: [theirs for _, theirs in others]}
 
     def finish(self, sig: int = 0) -> None:
-        """The end; `sig` is the signal that brought it, or 0."""
+        """Tells the others to end; `sig` is the signal that ended the run, or 0."""
         self.processes.broadcast(Order.END)
         self.processes.broadcast(sig)
 
     # --- the others -----------------------------------------------------------------------------
     def follow_leader(self) -> int:
-        """Until the leader ends it; gives the signal that made it, or 0."""
+        """Does what the leader says until it ends the run; returns the signal that ended it, or
+        0."""
         while (order := self.processes.broadcast()) != Order.END:
             if order == Order.ITERATE:
                 self.trainable.iterate()
@@ -79,7 +81,7 @@ class DistributedTrainable:
                 self.processes.gather(self._own())
         return self.processes.broadcast()
 
-    # --- all ------------------------------------------------------------------------------------
+    # --- all processes --------------------------------------------------------------------------
     def _own(self) -> tuple[Tensors, Numbers]:
         tensors = {**self.trainable.state_dict(), **{RNG + k: x for k, x in rng_tensors().items()}}
         if not self.processes.alone:
@@ -87,7 +89,8 @@ class DistributedTrainable:
         return tensors, self.trainable.numbers()
 
     def check(self, numbers: Numbers) -> None:
-        """Worlds are not shared out anew: as many processes as there were have to go on."""
+        """Raises a UserError unless there are as many processes as before, since worlds cannot be
+        redistributed."""
         size = 1 + len(numbers.get(OTHERS_NUMBERS, ()))
         if size != self.processes.size:
             start = f"torchrun --nproc-per-node {size} -m swap" if size > 1 else "swap"
@@ -97,7 +100,7 @@ class DistributedTrainable:
             )
 
     def restore(self, tensors: Tensors, numbers: Numbers) -> None:
-        """This process as it was, out of what `gather_state` gave."""
+        """Restores this process from what `gather_state` gave."""
         mine = {k: x for k, x in tensors.items() if not k.startswith(OTHERS)}
         if rank := self.processes.rank:
             mine |= sub_state(f"{OTHERS}{rank}/", tensors)
@@ -112,8 +115,8 @@ class DistributedTrainable:
 
 
 def check_numbers(saved: Any, live: Any, name: str = "numbers") -> None:
-    """ValueError unless what was saved is of the kind that lives there; one that is not set yet may
-    become any number."""
+    """Raises a ValueError unless the saved numbers have the same kinds as the present ones; one
+    that is not set yet may become any number."""
     if isinstance(live, Mapping) and isinstance(saved, Mapping):
         for key in live.keys() & saved.keys():
             check_numbers(saved[key], live[key], f"{name}.{key}")
@@ -125,7 +128,7 @@ def check_numbers(saved: Any, live: Any, name: str = "numbers") -> None:
 
 
 def check_tensors(saved: Tensors, live: Tensors) -> None:
-    """ValueError unless all that was saved has found its place, as it was."""
+    """Raises a ValueError unless every saved tensor has a place of the same type here."""
     for name, x in saved.items():
         if name not in live:
             raise ValueError(f"'{name}' is among the saved tensors, and has no place")

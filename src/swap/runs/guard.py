@@ -21,10 +21,10 @@ CURES = {
     "contact_pool": "the contact pool is full: use a larger --env.contacts N",
     "overflow": "a world's contacts do not fit: use a larger --env.contact-rows N",
 }
-"""What helps against a fault, by name."""
+"""What to do about a fault, by name."""
 WEIGHTS = {"contact_pool": 0.05}
-"""How much a fault counts; 1 where nothing is said. A full pool is counted for all worlds that
-share it, of which few lose a contact. So a run stops when it is full in 2 % of the control steps.
+"""Weights of faults; others have 1. A full contact pool is counted for all worlds that share it,
+but few of them lose a contact. So a run stops when the pool is full in 2 % of the control steps.
 """
 
 
@@ -39,21 +39,21 @@ STAGES = (
     "loss",
     "grad",
 )
-"""Patterns of names in the order in which things are computed: what is not finite spoils all that
-comes after it, so the first is to blame."""
+"""Patterns of metric names in the order of computation: a value that is not finite spoils all that
+follow, so the first one is to blame."""
 LEARNERS = {"ppo": ("PPO", "skipped_updates"), "model": ("the world model", "model_skipped")}
 LEARNERS["amp"] = ("AMP", "amp_skipped")
-"""Group of metrics with `updates`, the gradient steps that were tried -> what to call the learner,
-and the count of those that were taken back."""
+"""For each group of metrics that counts its gradient steps in `updates`: the learner's name, and
+the metric that counts skipped steps."""
 OF_LEARNERS = "skipped|loss|grad_norm"
-"""What is counted in gradient steps, and not among the faults of control steps."""
+"""Faults that are counted in gradient steps, not in control steps."""
 NEARLY_ALL, HALF = 0.9, 0.5
-"""An iteration is lost if so much of a learner's gradient steps is skipped, or if more than so much
-of the control steps cannot be learned from."""
+"""An iteration is lost if NEARLY_ALL of a learner's gradient steps are skipped, or if more than
+HALF of the control steps cannot be learned from."""
 
 
 class Guard:
-    """One for a run; `check` after every iteration."""
+    """Watches one run; call `check` after every iteration."""
 
     def __init__(
         self, cfg: GuardCfg, run: Path, say: Say, shard_mib: float = RunCfg.shard_mib
@@ -63,7 +63,7 @@ class Guard:
         self.strikes = 0
         """Iterations in a row with a metric that is not finite."""
         self.lost = 0
-        """Iterations in a row that are of no use, for this reason or another."""
+        """Iterations in a row that were lost, for this or another reason."""
         self.seen: set[str] = set()
         self.recent: deque[tuple[float, float]] = deque(maxlen=cfg.window)  # faults, steps
         self.steps = math.nan
@@ -71,7 +71,7 @@ class Guard:
     def check(
         self, iteration: int, metrics: Mapping[str, float], trainable: Trainable
     ) -> str | None:
-        """None to go on, or the line to stop with."""
+        """Returns None to go on, or the message to stop with."""
         broken = [name for name, value in metrics.items() if not math.isfinite(value)]
         counted = {
             name: int(value)
@@ -103,13 +103,13 @@ class Guard:
     def _too_many(
         self, iteration: int, metrics: Mapping[str, float], fresh: float, faults: float
     ) -> str | None:
-        if not math.isfinite(fresh):  # the first iteration, or a trainable that counts no steps
+        if not math.isfinite(fresh):  # the first iteration, or the trainable counts no steps
             return None
         self.recent.append((faults, fresh))
         all_faults = sum(f for f, _ in self.recent)
         all_steps = sum(s for _, s in self.recent)
         bad, seen = sum(f > 0 for f, _ in self.recent), len(self.recent)
-        if seen < self.cfg.window and bad < self.cfg.strikes:  # it may have been bad luck
+        if seen < self.cfg.window and bad < self.cfg.strikes:  # it may have been chance
             return None
         if (
             all_faults <= self.cfg.fault_fraction * all_steps * self.cfg.window / seen
@@ -125,7 +125,7 @@ class Guard:
     def _keep(
         self, iteration: int, culprit: str, metrics: Mapping[str, float], trainable: Trainable
     ) -> str:
-        """Save what there is to look into; gives the end of the line."""
+        """Saves the state as evidence; returns the end of the message."""
         tensors = trainable.state_dict()
         nan = not_finite(tensors)
         tail = f"; not finite: {', '.join(nan[:4])}{' ...' * (len(nan) > 4)}" if nan else ""
@@ -141,7 +141,7 @@ class Guard:
             "numbers": trainable.numbers(),
         }
         try:
-            self.folder.mkdir(exist_ok=True)  # not the run's own: it may have been moved
+            self.folder.mkdir(exist_ok=True)  # no parents: the run's folder may have been moved
             place.mkdir()
             write_folder(place, tensors, facts, self.shard_mib)
         except OSError as error:
@@ -159,13 +159,13 @@ def _weight(name: str) -> float:
 
 
 def _stage(name: str) -> int:
-    """When, in an iteration, that is computed."""
+    """At which stage of an iteration a metric is computed."""
     found = (i for i, pattern in enumerate(STAGES) if re.search(pattern, name))
     return next(found, len(STAGES))
 
 
 def _idle(metrics: Mapping[str, float]) -> str:
-    """Which learner takes back (nearly) all of its gradient steps, in words."""
+    """Says which learner skips (nearly) all of its gradient steps; empty if none."""
     for group, (name, skipped) in LEARNERS.items():
         tried, lost = metrics.get(f"{group}/updates", 0.0), metrics.get(PREFIX + skipped, 0.0)
         if tried > 0 and lost >= NEARLY_ALL * tried:
@@ -174,26 +174,27 @@ def _idle(metrics: Mapping[str, float]) -> str:
 
 
 def _useless(faults: float, steps: float) -> str:
-    """Most of what the worlds did cannot be learned from, in words."""
+    """Says that most control steps cannot be learned from; empty if that is not so."""
     return (
         f"{faults:.0f} faults in {steps:.0f} steps" if steps > 0 and faults > HALF * steps else ""
     )
 
 
 def _broken_weights(trainable: Trainable) -> list[str]:
-    """A weight that is not finite is behind all else: no gradient step makes one."""
+    """The weights that are not finite. They are the cause of all other faults, since no gradient
+    step makes them."""
     bad = [name for name in not_finite(trainable.state_dict()) if name.startswith(NETWORKS)]
     return [f"weights {bad[0]} are not finite"] if bad else []
 
 
 def _cure(name: str, metrics: Mapping[str, float]) -> str:
-    """What helps, in brackets; nothing where nothing is known."""
+    """What to do about a fault, in brackets; empty if nothing is known."""
     cure = _largest_term(metrics) if _bare(name) == "reward" else CURES.get(_bare(name))
     return f" ({cure})" if cure else ""
 
 
 def _largest_term(metrics: Mapping[str, float]) -> str:
-    """Which term of the reward is behind a reward that is out of bounds."""
+    """Names the largest reward term, the likely cause of a reward that is out of bounds."""
     terms = {k: abs(x) for k, x in metrics.items() if re.match("reward/(?!step$)", k)}
     if not terms:
         return ""
@@ -211,7 +212,7 @@ def not_finite(tensors: Mapping[str, Tensor]) -> list[str]:
 
 
 def has_nan(tensors: Mapping[str, Tensor]) -> list[str]:
-    """The same for NaN alone: an infinity can be meant, as the best of none."""
+    """The same for NaN alone: an infinity can be intended, such as the best of no values."""
     return [
         name for name, x in tensors.items() if x.is_floating_point() and bool(torch.isnan(x).any())
     ]

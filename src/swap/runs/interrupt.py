@@ -10,8 +10,8 @@ from typing import Any, Protocol
 from swap.signals import stop_signals
 
 ECHO_S = 0.2
-"""A second signal this soon is the first one again: `timeout` and other launchers send theirs to a
-process and to its group. Nobody presses Ctrl-C twice in that time."""
+"""A second signal within this time counts as the first: `timeout` and other launchers send theirs
+to a process and to its group. Nobody presses Ctrl-C twice in that time."""
 
 
 class Stoppable(Protocol):
@@ -19,7 +19,7 @@ class Stoppable(Protocol):
 
 
 class Deaf:
-    """Lets a first signal pass."""
+    """Shows nothing at a first signal."""
 
     def stopping(self) -> None:
         pass
@@ -31,7 +31,7 @@ class Interrupt:
     def __init__(self, board: Stoppable) -> None:
         self.board = board
         self.signal: int | None = None
-        """The one that came."""
+        """The signal that came, if any."""
         self.came_s = 0.0
         self.before: dict[signal.Signals, Any] = {}
 
@@ -40,7 +40,7 @@ class Interrupt:
         return self.signal is not None
 
     def __enter__(self) -> "Interrupt":
-        if threading.current_thread() is threading.main_thread():  # Python hands signals only there
+        if threading.current_thread() is threading.main_thread():  # Python runs handlers only there
             self.before = {sig: signal.signal(sig, self._ask) for sig in stop_signals()}
         return self
 
@@ -51,7 +51,7 @@ class Interrupt:
         now = time.monotonic()
         if self.signal is None:
             self.signal, self.came_s = sig, now
-            with contextlib.suppress(OSError, ValueError):  # whoever reads that may be gone
+            with contextlib.suppress(OSError, ValueError):  # the reader of the output may be gone
                 self.board.stopping()
         elif now - self.came_s > ECHO_S:
             self._release()

@@ -15,11 +15,11 @@ LOCK = "run.lock"
 
 @contextlib.contextmanager
 def locked(folder: Path) -> Iterator["Lock"]:
-    """One run at a time in a folder; the lock goes with the process, however it ends."""
+    """Allows one run at a time in a folder; the lock ends with the process, however it ends."""
     with contextlib.ExitStack() as stack:
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            # Open, the folder keeps its number: no other that takes its place can have it.
+            # While it is open, no other folder can get its inode number.
             place = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
             stack.callback(os.close, place)
             file = stack.enter_context(open(folder / LOCK, "a", opener=plainly))
@@ -35,7 +35,7 @@ def locked(folder: Path) -> Iterator["Lock"]:
 
 
 class Lock:
-    """A folder that is held, and its open handle."""
+    """A locked folder and its open handle."""
 
     def __init__(self, folder: Path, handle: int) -> None:
         self.folder, self.handle = folder, handle

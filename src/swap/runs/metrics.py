@@ -1,7 +1,7 @@
 """Writes the metrics of a run: one line of `metrics.jsonl` each iteration, and TensorBoard events.
 
-A resumed run goes on in the same file: lines after the checkpoint belong to work that was lost and
-are dropped, so that every iteration is there once.
+A resumed run continues the same file: lines after the checkpoint belong to lost work and are
+dropped, so that every iteration appears once.
 """
 
 import contextlib
@@ -23,7 +23,8 @@ FILE, BOARD = "metrics.jsonl", "tensorboard"
 
 
 class Metrics:
-    """The two files of one run, open while it runs; a full disk costs lines, not the run."""
+    """The two files of one run, open while it runs. A full disk loses lines but does not end the
+    run."""
 
     def __init__(
         self, run: Path, after: int = 0, say: Say = print, *, tensorboard: bool = True
@@ -39,12 +40,12 @@ class Metrics:
         self.board: Any = None
         self.hook = threading.excepthook
         if tensorboard:
-            # Its thread hands an error on to whoever writes next, where it is told in a line; the
-            # traceback that Python would print as well says no more.
+            # The writer's thread passes an error to the next write, where it is reported in a line;
+            # the # traceback that Python would also print adds nothing.
             threading.excepthook = self._heard
             from torch.utils.tensorboard import SummaryWriter
 
-            # purge_step hides the events of lost work, as the cut does in the other file.
+            # purge_step hides the events of lost work, as `rewind` does in the other file.
             try:
                 self.board = SummaryWriter(str(run / BOARD), purge_step=after + 1, flush_secs=20)
             except UnicodeError:
@@ -53,7 +54,7 @@ class Metrics:
                 )
 
     def write(self, iteration: int, wall_s: float, metrics: Mapping[str, float]) -> None:
-        """One line, out of our hands when this returns."""
+        """Writes one line, which has left our buffers when this returns."""
         line = {"iteration": iteration, "wall_s": round(wall_s, 3)}
         # null for what is not finite: strict JSON has no NaN. The guard keeps the evidence.
         values = {k: float(v) if math.isfinite(v) else None for k, v in metrics.items()}
@@ -66,7 +67,7 @@ class Metrics:
                     self.board.add_scalar(name, value, iteration)
 
     def sync(self) -> None:
-        """To the disk, before a checkpoint that counts on these lines."""
+        """Flushes to the disk, before a checkpoint that relies on these lines."""
         with self._complaining():
             self.file.flush()
             os.fsync(self.file.fileno())
@@ -102,7 +103,7 @@ class Metrics:
 
 
 def rewind(path: Path, after: int) -> None:
-    """Keep the lines of iterations 1 to `after`, each once, and drop what a crash cut short."""
+    """Keeps the lines of iterations 1 to `after`, each once, and drops incomplete ones."""
     kept: dict[int, bytes] = {}
     for line, row in _rows(read_file(path, most=1 << 40)):
         if line.endswith(b"\n") and row["iteration"] <= after:
@@ -111,12 +112,12 @@ def rewind(path: Path, after: int) -> None:
 
 
 def read_metrics(run: Path) -> list[dict[str, Any]]:
-    """Every whole line of a run's metrics, from its folder or from a file that was moved."""
+    """Reads every complete line of a run's metrics, from its folder or from a copy of the file."""
     return [row for _, row in _rows((run / FILE if run.is_dir() else run).read_bytes())]
 
 
 def _rows(data: bytes) -> Iterator[tuple[bytes, dict[str, Any]]]:
-    """Lines and what they say, without those that a crash cut short or a disk has changed."""
+    """Lines and their contents, without those that a crash cut short or the disk damaged."""
     for line in data.splitlines(keepends=True):
         with contextlib.suppress(ValueError, RecursionError):
             row = json.loads(line)

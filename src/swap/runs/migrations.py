@@ -1,8 +1,8 @@
-"""Renames what older runs and models call by other names.
+"""Translates the names in older runs and models to today's.
 
-A checkpoint and a card say in `cfg_version` whose names they use; without it, it is 0. To rename a
-config key or a part of a tensor's name, or to give a config another shape, append a `Renames` to
-HISTORY. What was saved before then still loads.
+A checkpoint or card says in `cfg_version` which names it uses; without it, the version is 0. To
+rename a config key or a part of a tensor's name, or to change the shape of a config, append a
+`Renames` to HISTORY. Older files then still load.
 """
 
 import re
@@ -22,7 +22,7 @@ from swap.runs.safe_read import DamagedError, is_count
 
 KEY = "cfg_version"
 RUN = "run."
-"""Keys that begin so are options without it: `--guard.fault-fraction`."""
+"""Options leave out this prefix of a key: `--guard.fault-fraction`."""
 CAMERA = (
     "decided by the preset: those with a world model have a camera, set by --env.camera.every, "
     "--env.camera.optics.rows, ..."
@@ -31,23 +31,24 @@ CAMERA = (
 
 @dataclass(frozen=True)
 class Renames:
-    """What one version calls otherwise than the one before: old name -> new name."""
+    """The changes from one version to the next: old name -> new name."""
 
     config: Mapping[str, str] = field(default_factory=dict)
     """Keys with all their parents: `env.curriculum.down_share`. A table moves with all it holds."""
     tensors: Mapping[str, str] = field(default_factory=dict)
-    """Words of names, one or several in a row: `actor.reader` in `policy/actor.reader.norm.mean`,
-    and in what the optimiser holds of it."""
+    """Parts of names, one word or several in a row: `actor.reader` in
+    `policy/actor.reader.norm.mean`, and in the optimiser's tensors for it."""
     convert: Callable[[dict[str, Any]], None] | None = None
-    """What no rename can say, done to the config first, in place."""
+    """Changes the config in ways that a rename cannot; runs first, in place."""
     options: Mapping[str, str] = field(default_factory=dict)
-    """Keys that `convert` does away with -> what is told to those who still give their option."""
+    """Keys that `convert` removes -> the message for users who still give their option."""
     move: Callable[[dict[str, Any], dict[str, Tensor]], None] | None = None
-    """What no rename can say of a checkpoint, done to its numbers and tensors last, in place."""
+    """Changes the numbers and tensors of a checkpoint in ways that a rename cannot; runs last, in
+    place."""
 
 
 def camera_has_a_config(cfg: dict[str, Any]) -> None:
-    """`env.camera` was a switch, and the world model had its own copy of what a camera is."""
+    """`env.camera` was a switch, and the world model had its own copy of the camera's settings."""
     env, net = find(cfg, ["env"]) or {}, find(cfg, ["model", "net"]) or {}
     depth = find(net, ["depth"]) or {}
     every, k = env.pop("camera_every", None), net.pop("k", None)
@@ -63,7 +64,7 @@ def camera_has_a_config(cfg: dict[str, Any]) -> None:
         raise DamagedError(printable(f"it clips actions at {env['action_clip']} and at {clip}", 99))
     if isinstance(image, list) and len(image) == 2:
         optics |= {"rows": image[0], "cols": image[1]}
-        del net["image"]  # any other is left, and refused as what is unknown
+        del net["image"]  # any other stays and is refused as an unknown key
     if env.get("camera") is True:
         env["camera"] = {"optics": optics} | ({} if every is None else {"every": every})
     elif env.get("camera") is False:
@@ -71,8 +72,8 @@ def camera_has_a_config(cfg: dict[str, Any]) -> None:
 
 
 def counts_are_tensors(numbers: dict[str, Any], tensors: dict[str, Tensor]) -> None:
-    """`latent.count` of the numbers is the tensor `latent/count`, and so on. All processes count
-    alike, and what they have in common is kept once."""
+    """`latent.count` of the numbers became the tensor `latent/count`, and so on. All processes have
+    the same counts, which are stored once."""
     tables = {"latent": "count", "mirrored_latent": "count", "replay": "filled", "env": "count"}
     for table, key in tables.items():
         old = find(numbers, [table.removeprefix("mirrored_")]) or {}
@@ -138,7 +139,7 @@ HISTORY: tuple[Renames, ...] = (
 
 
 def as_stored(preset: str, cfg: TrainCfg) -> dict[str, Any]:
-    """What checkpoints and cards hold of a config."""
+    """Returns what checkpoints and cards hold of a config."""
     kind = {"kind": name} if (name := kind_of(cfg)) else {}
     return {KEY: len(HISTORY), "preset": preset, **kind, "cfg": to_json(cfg)}
 
@@ -146,14 +147,14 @@ def as_stored(preset: str, cfg: TrainCfg) -> dict[str, Any]:
 def upgraded(
     stored: Mapping[str, Any], tensors: Mapping[str, Tensor]
 ) -> tuple[dict[str, Any], dict[str, Tensor]]:
-    """What was read of a checkpoint or card, by today's names; DamagedError if it is newer than
-    this program."""
+    """Returns the contents of a checkpoint or card under today's names; raises DamagedError if it
+    is newer than this program."""
     version = stored.get(KEY, 0)
     if not is_count(version):
         raise DamagedError(f"'{KEY}' is no version")
     if version > len(HISTORY):
         raise DamagedError(f"its config is of version {version}; upgrade swap to read it")
-    if "cfg" not in stored:  # of something else than a training
+    if "cfg" not in stored:  # not from a training
         return dict(stored), dict(tensors)
     cfg = stored["cfg"]
     for renames in HISTORY[version:]:
@@ -169,8 +170,8 @@ def upgraded(
 def upgraded_numbers(
     stored: Mapping[str, Any], numbers: Mapping[str, Any], tensors: Mapping[str, Tensor]
 ) -> tuple[dict[str, Any], dict[str, Tensor]]:
-    """The numbers of a checkpoint with the config `stored`, and its tensors, which are `upgraded`:
-    what was a number and is a tensor now is among these."""
+    """Returns the numbers of a checkpoint with the config `stored`, and its (already `upgraded`)
+    tensors, to which numbers that have become tensors are added."""
     numbers, tensors = copied(numbers), dict(tensors)
     for renames in HISTORY[stored.get(KEY, 0) :]:
         if renames.move is not None and "cfg" in stored:
@@ -179,7 +180,8 @@ def upgraded_numbers(
 
 
 def renamed_keys(cfg: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
-    """The same tables; a key that is not there is not missed: its default was meant."""
+    """Returns the tables with new keys; a key that is absent is skipped, since its default was
+    meant."""
     out = copied(cfg)
     for old, new in names.items():
         *parents, last = old.split(".")
@@ -195,7 +197,7 @@ def renamed_keys(cfg: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, 
 
 
 def copied(table: Mapping[str, Any]) -> dict[str, Any]:
-    """Tables in tables and in lists are copied, too."""
+    """Copies a table and all tables inside it, also those in lists."""
 
     def copy(x: Any) -> Any:
         if isinstance(x, Mapping):

@@ -1,4 +1,4 @@
-"""Who writes a file, and when: the version of swap, the state of its source, the time."""
+"""Records the origin of a file: the version of swap, the state of its source, the time."""
 
 import os
 import subprocess
@@ -10,7 +10,7 @@ from typing import Any
 import swap
 
 ROOT = Path(swap.__file__).parents[2]
-"""Of the source tree, if swap runs from one."""
+"""Root of the source tree, if swap runs from one."""
 PATIENCE_S = 3.0
 """How long git may take for an answer."""
 
@@ -26,7 +26,7 @@ def origin() -> dict[str, Any]:
 @cache
 def source_state(root: Path) -> dict[str, Any] | None:
     """The commit, and whether src/ differs from it; None without git or a source tree."""
-    if not (root / ".git").exists():  # not of a repository that merely holds this installation
+    if not (root / ".git").exists():  # not a repository that only contains this installation
         return None
     try:
         commit = _git(root, "rev-parse", "HEAD").strip()
@@ -36,7 +36,7 @@ def source_state(root: Path) -> dict[str, Any] | None:
 
 
 def _git(root: Path, *words: str) -> str:
-    """Reads only: nothing is locked, and nobody is asked for anything."""
+    """Runs git read-only, without locks and without prompts."""
     env = {key: value for key, value in os.environ.items() if not key.startswith("GIT_")}
     return subprocess.run(
         ["git", "-C", str(root), *words],

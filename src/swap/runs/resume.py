@@ -1,4 +1,4 @@
-"""Decides with which config, and until when, a resumed run goes on."""
+"""Decides with which config, and how long, a resumed run goes on."""
 
 import dataclasses
 from pathlib import Path
@@ -16,7 +16,8 @@ from swap.runs.safe_read import is_nonnegative
 N = TypeVar("N", int, float)
 
 UNTOLD = ("run.minutes ", "run.iterations ", "run.steps ", "env.robot_data")
-"""Changes without a line here: goals are added up, and a robot has lines of its own."""
+"""Changes that are not listed here: goals are added up, and changes of the robot are listed
+elsewhere."""
 
 
 def newest_run(home: Path) -> Path:
@@ -28,8 +29,8 @@ def newest_run(home: Path) -> Path:
 
 
 def stored_config(checkpoint: Checkpoint, preset: str | None) -> tuple[str, TrainCfg]:
-    """The preset's name and the config that a checkpoint was made with; `preset`: the name that was
-    asked for, if any."""
+    """Returns the preset's name and the config of a checkpoint; `preset` is the name that the user
+    gave, if any."""
     name = checkpoint.config.get("preset")
     if name is None or "cfg" not in checkpoint.config:
         raise UserError(f"'{checkpoint.path}' was not made by swap train; it cannot be resumed")
@@ -44,14 +45,14 @@ def stored_config(checkpoint: Checkpoint, preset: str | None) -> tuple[str, Trai
 
 
 def without_goals(cfg: TrainCfg) -> TrainCfg:
-    """The same, for ever."""
+    """The same config without an end."""
     run = dataclasses.replace(cfg.run, minutes=None, iterations=None, steps=None)
     return dataclasses.replace(cfg, run=run)
 
 
 def with_goals(cfg: TrainCfg, stored: TrainCfg, checkpoint: Checkpoint) -> TrainCfg:
-    """Goals are totals over all sittings of a run: what `cfg` asks for comes on top of what is
-    spent; if it asks for nothing, the goals the run had stand."""
+    """Returns the config with goals as totals over all sittings of a run: what `cfg` asks for is
+    added to what is spent; if it asks for nothing, the stored goals stay."""
     goal, had, spent = cfg.run, stored.run, checkpoint.numbers[RUN]
     if goal.minutes is None and goal.iterations is None and goal.steps is None:
         goal = dataclasses.replace(
@@ -68,13 +69,13 @@ def with_goals(cfg: TrainCfg, stored: TrainCfg, checkpoint: Checkpoint) -> Train
 
 
 def changed(old: TrainCfg, new: TrainCfg) -> list[str]:
-    """What a user is told of the difference, line by line."""
+    """The differences that are shown to the user, line by line."""
     lines = changes(to_json(old), to_json(new))
     return [f"changed: {printable(line)}" for line in lines if not line.startswith(UNTOLD)]
 
 
 def _is_known(spent: dict[str, Any]) -> bool:
-    """How long a run took so far; those of before did not count their steps."""
+    """Whether it is known how long a run took so far; older runs did not count their steps."""
     return is_nonnegative(spent.get("elapsed_s")) and is_nonnegative(spent.get("steps", 0))
 
 

@@ -43,7 +43,8 @@ class RunResult:
 
     @property
     def exit_code(self) -> int:
-        """0 after a clean end, 1 after a fault; for signals as shells have it."""
+        """0 after a clean end, 1 after a fault; after a signal, 128 plus its number, as in
+        shells."""
         if self.fault:
             return 1
         return 0 if self.signal is None else exit_code(self.signal)
@@ -60,12 +61,12 @@ def train(
     board: console.Board | None = None,
     processes: ProcessGroup = SINGLE_PROCESS,
 ) -> RunResult:
-    """Iterate until a goal of `cfg` is reached, or a signal or the guard says stop.
+    """Iterates until a goal of `cfg` is reached, or a signal or the guard stops the run.
 
-    `config` goes into every checkpoint. `started_s` (time.monotonic) is when the clock began to
-    run: the time to build the trainable counts. The goals are totals over all sittings of a run. Of
-    several `processes`, process 0 leads and gives the result; the others know only how it ended. A
-    new run that is stopped before its first iteration leaves nothing behind.
+    `config` goes into every checkpoint. `started_s` (time.monotonic) is when the clock started: the
+    time to build the trainable counts. The goals are totals over all sittings of a run. With
+    several `processes`, process 0 leads and returns the full result; the others know only how it
+    ended. A new run that is stopped before its first iteration leaves no files.
     """
     distributed = DistributedTrainable(trainable, processes)
     if processes.rank:
@@ -87,7 +88,7 @@ def train(
         saver = CheckpointSaver(distributed, folder, cfg, config or {}, run_clock, board.say)
         if resume:
             saver.saved = resume.path
-        else:  # before any work: a folder that cannot be written is told now, not after an hour
+        else:  # at once, so that a folder that cannot be written is reported before any work
             saver.save(first=True)
         guard = Guard(cfg.guard, folder, board.say, cfg.shard_mib)
         metrics: Mapping[str, float] = {}
@@ -126,16 +127,16 @@ def train(
 
 
 def assist(distributed: DistributedTrainable, resume: Checkpoint | None) -> RunResult:
-    """A process that does not lead: it iterates as often as it is told to, and says nothing."""
-    with Interrupt(Deaf()):  # torchrun tells everyone of a Ctrl-C; what to do is for the leader
+    """Runs a process that does not lead: it iterates when it is told to, and prints nothing."""
+    with Interrupt(Deaf()):  # torchrun sends Ctrl-C to all; the leader decides
         iteration, spent_s, _ = restore(distributed, resume) if resume else (0, 0.0, 0.0)
         sig = distributed.follow_leader()
     return RunResult(iteration, spent_s, {}, None, sig or None, None)
 
 
 def restore(distributed: DistributedTrainable, resume: Checkpoint) -> tuple[int, float, float]:
-    """Trainable and random state as they were; gives the iteration, and the seconds and control
-    steps spent so far."""
+    """Restores trainable and random state; returns the iteration, and the seconds and control steps
+    spent so far."""
     numbers = {key: value for key, value in resume.numbers.items() if key != RUN}
     distributed.check(numbers)
     try:
@@ -152,7 +153,7 @@ def restore(distributed: DistributedTrainable, resume: Checkpoint) -> tuple[int,
 
 
 def unmake(folder: Path, fresh: bool) -> None:
-    """Take back what a run has written before its first iteration; the folder too, if `fresh`."""
+    """Removes what a run has written before its first iteration; the folder too, if `fresh`."""
     home = folder / checkpoint.FOLDER
     with contextlib.suppress(OSError):
         checkpoint.retire(home / f"{0:06d}")

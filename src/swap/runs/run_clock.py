@@ -9,12 +9,12 @@ RECENT = 30
 
 
 FORECAST_EVERY_S = 60.0
-"""How often the steps to come are estimated anew, if minutes are the goal; the first time after as
-long as this, or a quarter of a shorter run: by then all is compiled."""
+"""How often the total steps are estimated, if minutes are the goal; the first time after this time,
+or after a quarter of a shorter run, when everything is compiled."""
 
 
 class RunClock:
-    """Wall time over all sittings of a run; its goals are minutes, iterations, control steps, any
+    """Wall time over all sittings of a run, and its goals: minutes, iterations, control steps, any
     of them or none."""
 
     def __init__(
@@ -44,7 +44,7 @@ class RunClock:
         return self.now() - self.start_s
 
     def tick(self, iteration: int, steps: float) -> None:
-        """An iteration is done; `steps` counts from the beginning of the run."""
+        """Counts an iteration; `steps` is the total since the beginning of the run."""
         self.iteration, self.steps = iteration, steps
         self.ticks.append((self.elapsed_s, steps))
 
@@ -52,7 +52,7 @@ class RunClock:
         self.save_s = max(self.save_s, took_s)
 
     def forecast(self) -> float | None:
-        """Control steps that the run will have in all; None where that cannot be told, or was told
+        """Control steps that the run will have in all; None if that is unknown, or was estimated
         less than a minute ago."""
         known = [] if self.goal_steps is None else [self.goal_steps]
         if self.goal_iterations is not None and self.steps:
@@ -67,7 +67,8 @@ class RunClock:
 
     @property
     def iteration_s(self) -> float:
-        """The mean of the recent iterations; 0 until two are done, for the first one compiles."""
+        """The mean time of recent iterations; 0 until two are done, because the first one
+        compiles."""
         return self._seconds() / max(len(self.ticks) - 1, 1)
 
     @property
@@ -85,13 +86,13 @@ class RunClock:
             return True
         if self.goal_steps is not None and self.steps >= self.goal_steps:
             return True
-        # Some slack: the next iteration may be a slow one, the last save may meet a busy disk.
+        # Some slack: the next iteration may be slow, and the disk busy at the last save.
         needed = 1.2 * self.iteration_s + 2.0 * self.save_s
         return self.goal_s is not None and self.elapsed_s + needed > self.goal_s
 
     @property
     def fraction(self) -> float | None:
-        """How much of the nearer goal is done, 0 to 1; None without a goal."""
+        """The fraction of the nearest goal that is done, 0 to 1; None without a goal."""
         shares = []
         if self.goal_s is not None:
             shares.append(self.elapsed_s / max(self.goal_s, 1e-9))
@@ -103,7 +104,7 @@ class RunClock:
 
     @property
     def left_s(self) -> float | None:
-        """Seconds to the nearer goal; None without one or before it can be told."""
+        """Seconds to the nearest goal; None without a goal, or before that can be estimated."""
         left = []
         if self.goal_s is not None:
             left.append(self.goal_s - self.elapsed_s)

@@ -1,8 +1,8 @@
 """Reads bytes, JSON and tensors from untrusted files, or raises a DamagedError that says what is
 wrong.
 
-Only plain files are opened: no links, and no pipe that would let us wait for ever. What a file
-holds is checked before it is believed, and nothing of it is run.
+Only plain files are opened: no links, and no pipe that would make us wait for ever. What a file
+holds is checked before it is used, and nothing in it is run.
 """
 
 import json
@@ -20,7 +20,7 @@ from swap.errors import printable
 from swap.files import plainly
 
 MOST_TEXT = 1 << 26
-"""No card or manifest has as many bytes."""
+"""Most bytes of a card or manifest."""
 KINDS = {
     stat.S_IFLNK: "a symbolic link",
     stat.S_IFDIR: "a folder",
@@ -32,14 +32,15 @@ KINDS = {
 
 
 class DamagedError(Exception):
-    """A file that is not what was written; the message names it, in one line."""
+    """Raised for a file that is not what was written; the message names it, in one line."""
 
     def __init__(self, message: str) -> None:
         super().__init__(printable(message))
 
 
 def read_file(path: Path, *, size: int | None = None, most: int = MOST_TEXT) -> bytes:
-    """All of a plain file, which has `size` bytes, or at most `most` where that is not known."""
+    """Reads a plain file, which must have `size` bytes, or at most `most` if the size is not
+    known."""
     try:
         found = path.lstat()
         kind = stat.S_IFMT(found.st_mode)
@@ -49,7 +50,7 @@ def read_file(path: Path, *, size: int | None = None, most: int = MOST_TEXT) -> 
             raise DamagedError(f"{path.name} has {found.st_size} bytes instead of {size}")
         if size is None and found.st_size > most:
             raise DamagedError(f"{path.name} has {found.st_size} bytes, more than it can need")
-        with open(path, "rb", opener=plainly) as file:  # it may be exchanged in this moment
+        with open(path, "rb", opener=plainly) as file:  # the file may be swapped at this moment
             return file.read(found.st_size)
     except OSError as error:
         raise DamagedError(f"{path.name} cannot be read ({error.strerror})") from None
@@ -66,30 +67,32 @@ def parse_json(data: bytes, name: str) -> dict[str, Any]:
 
 
 def parse_tensors(data: bytes, name: str) -> dict[str, Tensor]:
-    """safetensors checks its header: lengths, offsets and shapes must add up to the file."""
+    """Parses safetensors, which checks that lengths, offsets and shapes in the header match the
+    file."""
     try:
         return safetensors.torch.load(data)
-    except Exception as error:  # of many kinds: what is in the file decides
+    except Exception as error:  # many kinds, depending on the contents of the file
         told = str(error) or type(error).__name__
         raise DamagedError(f"{name} is not a file of tensors ({printable(told, 120)})") from None
 
 
 def check_finite(tensors: Mapping[str, Tensor], finite: tuple[str, ...]) -> None:
-    """No NaN anywhere, and where a name begins with one of `finite`, no infinity."""
+    """Raises DamagedError for any NaN, and for an infinity in a tensor whose name begins with one
+    of `finite`."""
     for name, x in tensors.items():
         if not (x.is_floating_point() or x.is_complex()):
             continue
-        x = x.float() if x.element_size() == 1 else x  # torch knows little of such small floats
+        x = x.float() if x.element_size() == 1 else x  # torch lacks most operations on 8-bit floats
         bad = ~torch.isfinite(x) if name.startswith(finite) else torch.isnan(x)
         if bad.any():
             raise DamagedError(f"'{name}' holds NaN or infinite numbers")
 
 
 def is_count(value: Any) -> TypeGuard[int]:
-    """A number of things: an integer, 0 or more, that is no bool."""
+    """Whether a value is an integer, 0 or more, and not a bool."""
     return type(value) is int and value >= 0
 
 
 def is_nonnegative(value: Any) -> bool:
-    """A finite number, 0 or more."""
+    """Whether a value is a finite number, 0 or more."""
     return type(value) in (int, float) and math.isfinite(value) and value >= 0

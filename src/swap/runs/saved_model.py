@@ -1,7 +1,7 @@
 """Reads config and learned tensors from a run folder or a kept file, and writes such a file.
 
-A kept file names its tensors as a checkpoint does: networks, and optimisers if they were asked for.
-The curriculum is in it as `curriculum/FAMILY`: the frontiers of all worlds of that family, sorted.
+A kept file names its tensors as a checkpoint does: networks, and optimisers on request. It holds
+the curriculum as `curriculum/FAMILY`: the frontiers of all worlds of that family, sorted.
 """
 
 import contextlib
@@ -34,20 +34,21 @@ from swap.state_dict import sub_state
 Tensors = dict[str, Tensor]
 CURRICULUM = "curriculum/"
 FRONTIER = "env/curriculum/frontier"
-"""In a checkpoint: of the worlds of one process."""
+"""Name in a checkpoint: the frontiers of the worlds of one process."""
 
 
 @dataclass(frozen=True)
 class SavedModel:
-    """A robot as a run has left it: its preset, the config it was trained with, what it learned."""
+    """A trained robot as saved by a run: its preset, the config it was trained with, what it
+    learned."""
 
     name: str
     iteration: int
     cfg: ParkourCfg
     tensors: Tensors
-    """As a checkpoint names them, and the curriculum; none for the first weights of the config."""
+    """Tensors by their names in a checkpoint, and the curriculum; empty for an untrained robot."""
     figures: Mapping[str, Any] = field(default_factory=dict)
-    """What was measured, if it comes from a file whose card says so."""
+    """What was measured, if the card of the file holds it."""
 
     @property
     def curriculum(self) -> Tensors:
@@ -56,14 +57,16 @@ class SavedModel:
 
 
 def model_folders() -> tuple[Path, ...]:
-    """Where models have names: here, in the source tree, and where a wheel puts them."""
+    """Folders in which models are found by name: here, in the source tree, and where a wheel puts
+    them."""
     installed = Path(sysconfig.get_path("data")) / "share" / "swap" / "models"
     return Path("models"), Path(__file__).parents[3] / "models", installed
 
 
 def find_model(path: Path) -> Path:
-    """The same path, if a run or a kept file is there; a bare name of nothing that is here is that
-    of a kept model. What is neither is told in one line, with what may have been meant."""
+    """Returns the path if it is a run or a kept file; a bare name that does not exist here is
+    looked up among the kept models. Otherwise raises a UserError that suggests what may have been
+    meant."""
     if holds_run(path) or (path.is_file() and path.suffix == ENDING):
         return path
     if len(path.parts) == 1:
@@ -72,7 +75,7 @@ def find_model(path: Path) -> Path:
             if (folder / name).is_file():
                 return folder / name
     if path.suffix == ENDING and os.path.lexists(path) and not path.is_dir():
-        return path  # a pipe, a link to nothing: whoever reads it says so
+        return path  # a pipe or a broken link: reading it will give the error
     if path.is_file():
         wrong = f"'{path}' is no model; a file of swap keep ends in {ENDING}"
     elif path.is_dir() and path.suffix == ENDING:
@@ -88,7 +91,8 @@ def find_model(path: Path) -> Path:
 
 
 def find_run(path: Path) -> Path:
-    """The same path, if a run is there; otherwise one line with what may have been meant."""
+    """Returns the path if it is a run; otherwise raises a UserError that suggests what may have
+    been meant."""
     if holds_run(path):
         return path
     wrong = f"no checkpoint in '{path}'; name the folder of a run"
@@ -109,11 +113,12 @@ def known_models() -> list[str]:
 
 
 def nearby(path: Path) -> list[Path]:
-    """Models and runs that a wrong path may have meant: of its name, in it, around it, like it."""
+    """Models and runs that a wrong path may have meant: of the same name, inside it, around it, or
+    of a similar name."""
     named = [path.parent / f"{name}{ENDING}" for name in (path.stem, path.name)]
     if named := [file for file in dict.fromkeys(named) if file.is_file() and file != path]:
         return named[:1]
-    if path.parent.joinpath(FOLDER).is_dir():  # a file of a run, or its folder of checkpoints
+    if path.parent.joinpath(FOLDER).is_dir():  # a file in a run, or its folder of checkpoints
         return [path.parent]
     within = path if path.is_dir() else path.parent
     there = {file.name: file for file in sorted(within.glob(f"*{ENDING}")) if file.is_file()}
@@ -125,7 +130,7 @@ def nearby(path: Path) -> list[Path]:
 
 
 def read_model(path: Path, say: Say = print) -> SavedModel:
-    """From the folder of a run, its newest sound checkpoint; from a kept file; or by its name."""
+    """Loads the newest good checkpoint of a run folder, a kept file, or a model by its name."""
     path = find_model(path)
     if not holds_run(path):
         tensors, card = load_weights(path)
@@ -162,7 +167,7 @@ def model_of(path: Path, config: Mapping[str, Any], iteration: Any, tensors: Ten
 
 
 def check(model: SavedModel, path: Path) -> None:
-    """What can be known of the tensors before any network is built."""
+    """Checks what can be checked of the tensors before any network is built."""
     ours = (*NETWORKS, *OPTIMISERS, CURRICULUM)
     if not any(name.startswith(NETWORKS) for name in model.tensors):
         raise UserError(f"'{path}' is refused: it holds no networks; name a trained robot")
@@ -191,7 +196,7 @@ def check(model: SavedModel, path: Path) -> None:
 
 
 def widths(cfg: ParkourCfg) -> list[int]:
-    """Every size of a layer that the config names, and of the images that one reads."""
+    """All layer and image sizes in the config."""
     learning = cfg.learning
     net = learning.model and learning.model.net
     hidden = learning.amp and learning.amp.hidden
@@ -207,7 +212,7 @@ def widths(cfg: ParkourCfg) -> list[int]:
 
 
 def frontiers(checkpoint: Checkpoint, cfg: ParkourCfg) -> Tensors:
-    """Of the worlds of all processes, by family."""
+    """The frontiers of the worlds of all processes, by family."""
     mine, others_numbers = (
         checkpoint.tensors.get(FRONTIER),
         checkpoint.numbers.get(OTHERS_NUMBERS, []),
@@ -226,8 +231,8 @@ def frontiers(checkpoint: Checkpoint, cfg: ParkourCfg) -> Tensors:
 def keep(
     model: SavedModel, path: Path, figures: Mapping[str, Any], *, optimiser: bool = False
 ) -> None:
-    """Networks and curriculum as one file, with a card: config, seed, figures; for a run that will
-    go on elsewhere, the optimisers too."""
+    """Writes networks and curriculum into one file, with a card: config, seed, figures. `optimiser`
+    adds the optimisers, for a run that will go on elsewhere."""
     if not isinstance(figures, Mapping):
         raise UserError("the figures are no table of names; name a file of swap eval --json")
     if optimiser and not any(name.startswith(OPTIMISERS) for name in model.tensors):

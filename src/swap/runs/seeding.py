@@ -10,14 +10,14 @@ from torch import Tensor
 
 
 def seed_everything(seed: int) -> None:
-    """Python, numpy and torch on every device start from one seed."""
+    """Seeds Python, numpy, and torch on every device."""
     random.seed(seed)
     np.random.seed(seed % 2**32)
     torch.manual_seed(seed)
 
 
 def rng_tensors() -> dict[str, Tensor]:
-    """The state of all of them, exactly."""
+    """The exact states of all generators."""
     version, words, gauss = random.getstate()
     numpy: Any = np.random.get_state(legacy=False)
     numpy_gauss = torch.tensor([numpy["has_gauss"], numpy["gauss"]], dtype=torch.float64)
@@ -36,7 +36,7 @@ def rng_tensors() -> dict[str, Tensor]:
 
 
 def restore_rng(state: Mapping[str, Tensor]) -> None:
-    """Back to where `rng_tensors` stood; GPUs that are not here are passed over."""
+    """Restores the states of `rng_tensors`; skips GPUs that are not here."""
     version, *words = state["python"].tolist()
     has_gauss, gauss = state["python_gauss"].tolist()
     random.setstate((version, tuple(words), gauss if has_gauss else None))

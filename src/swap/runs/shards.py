@@ -1,11 +1,11 @@
-"""Writes a folder of sealed files, shards of tensors with a manifest, and reads it back.
+"""Writes a folder of checksummed files, shards of tensors with a manifest, and reads it back.
 
     000.safetensors, 001.safetensors, ...   the tensors, each file small enough to commit or to send
     manifest.json                           the facts, who wrote it, size and sha256 of every shard
     manifest.sha256                         seals the manifest; `sha256sum -c` reads it
 
-Reading checks every seal before it believes a byte, and what the manifest says before it follows
-it. Nothing is pickled.
+Reading checks every checksum before it uses a byte, and the contents of the manifest before it
+follows them. Nothing is pickled.
 """
 
 import hashlib
@@ -28,7 +28,7 @@ from swap.runs.safe_read import DamagedError, is_count, parse_json, parse_tensor
 __all__ = ["DamagedError", "read_folder", "read_manifest", "write_folder"]
 
 FORMAT = 1
-"""Of the manifest; a reader refuses what is newer than itself."""
+"""Format of the manifest; a reader refuses a newer one."""
 MANIFEST, SEAL = "manifest.json", "manifest.sha256"
 SHARD = re.compile(r"[0-9]{3,9}\.safetensors")
 MIB = 1 << 20
@@ -40,7 +40,7 @@ def write_folder(
     facts: Mapping[str, Any],
     shard_mib: float = RunCfg.shard_mib,
 ) -> None:
-    """Fill an empty folder and see it through to the disk."""
+    """Fills an empty folder and flushes it to the disk."""
     plain(facts, "facts")
     shards, split = pack(tensors, int(shard_mib * MIB))
     listed = {}
@@ -62,7 +62,8 @@ def write_folder(
 
 
 def read_folder(folder: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
-    """The tensors, on the CPU, and the manifest; a DamagedError names the first bad file."""
+    """Returns the tensors, on the CPU, and the manifest; a DamagedError names the first bad
+    file."""
     manifest = read_manifest(folder)
     pieces: dict[str, Tensor] = {}
     for name, facts in manifest["shards"].items():
@@ -77,7 +78,8 @@ def read_folder(folder: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
 
 
 def read_manifest(folder: Path) -> dict[str, Any]:
-    """The manifest alone, checked against its seal, its shards being files of that folder."""
+    """Reads only the manifest and checks it against its checksum; all its shards must lie in that
+    folder."""
     if folder.is_symlink():
         raise DamagedError(f"{folder.name} is a symbolic link, not a folder")
     text, sealed = read_file(folder / MANIFEST), read_file(folder / SEAL)
@@ -108,8 +110,9 @@ def read_manifest(folder: Path) -> dict[str, Any]:
 def pack(
     tensors: Mapping[str, Tensor], limit: int
 ) -> tuple[list[dict[str, Tensor]], dict[str, list[int]]]:
-    """Tensors -> shards of at most `limit` bytes; larger tensors in flat pieces `name#0`, ..."""
-    # Copies, even on the CPU: safetensors refuses tensors that share memory, such as tied weights.
+    """Packs tensors into shards of at most `limit` bytes; splits larger tensors into flat pieces
+    `name#0`, ..."""
+    # Copies, even on the CPU, because safetensors refuses tensors that share memory (tied weights).
     copies = {name: x.detach().to("cpu", copy=True).contiguous() for name, x in tensors.items()}
     split: dict[str, list[int]] = {}
     pieces: dict[str, Tensor] = {}
@@ -134,7 +137,7 @@ def pack(
 
 
 def unpack(pieces: dict[str, Tensor], split: Mapping[str, list[int]]) -> dict[str, Tensor]:
-    """The way back; DamagedError if pieces are missing, too many, or do not add up."""
+    """Reverses `pack`; raises DamagedError if pieces are missing, too many, or do not add up."""
     tensors = {name: x for name, x in pieces.items() if "#" not in name}
     left = pieces.keys() - tensors.keys()
     for name, shape in split.items():
@@ -152,7 +155,7 @@ def unpack(pieces: dict[str, Tensor], split: Mapping[str, list[int]]) -> dict[st
 
 
 def plain(value: Any, where: str) -> None:
-    """Only what JSON gives back as it was: a tuple or an int key would come back as another."""
+    """Raises a TypeError for what JSON does not return unchanged, such as a tuple or an int key."""
     if isinstance(value, Mapping):
         for key, item in value.items():
             if not isinstance(key, str):

@@ -1,7 +1,7 @@
 """Puts the whole robot, as data, into the config of a run.
 
-Checkpoints and cards hold every fact of their robot and are read from these alone: what a file
-names is never run. Another robot than the stored one is what the user names, and is told.
+Checkpoints and cards hold every fact of their robot, and nothing else is read: code that a file
+names is never run. A user may name another robot than the stored one; the differences are printed.
 """
 
 import json
@@ -18,12 +18,13 @@ from swap.runs.config import changes, from_json, to_json
 
 C = TypeVar("C", bound=TrainCfg)
 FEW = 8
-"""So many differences of two robots are told one by one."""
+"""Up to this many differences between two robots are printed one by one."""
 
 
 def with_robot(cfg: C, named: str | None = None, say: Say = print) -> C:
-    """The robot is what the user has `named` on the command line, which may be a file to run;
-    otherwise the stored one; otherwise, in configs of before, the known one of that name."""
+    """Returns the config with its robot as data: the one that the user has `named` on the command
+    line, which may be a file to run; otherwise the stored one; otherwise, in older configs, the
+    known one of that name."""
     if not isinstance(cfg, ParkourCfg):
         return cfg
     env = cfg.env
@@ -32,8 +33,8 @@ def with_robot(cfg: C, named: str | None = None, say: Say = print) -> C:
 
 
 def as_data(robot: Robot) -> Robot:
-    """The same, built from what a checkpoint will hold of it: a user's file may have made it of
-    numpy's numbers, or a subclass."""
+    """Rebuilds a robot from what a checkpoint will hold of it, because a user's file may have used
+    numpy numbers or a subclass."""
     try:
         return from_json(Robot, json.loads(json.dumps(to_json(robot))), "robot")
     except TypeError as error:
@@ -41,9 +42,9 @@ def as_data(robot: Robot) -> Robot:
 
 
 def tell_robot(old: TrainCfg, new: TrainCfg, named: str | None, say: Say) -> None:
-    """What differs between the stored robot and the one that is used, or, where that is the stored
-    one, the built-in of the same name. A file that nobody has `named` is not looked at, and may
-    have been edited since: that is told, too."""
+    """Prints how the robot in use differs from the stored one or, if it is the stored one, from the
+    built-in one of the same name. A file that the user has not `named` is not read and may have
+    been edited since; that is printed, too."""
     if not isinstance(old, ParkourCfg) or not isinstance(new, ParkourCfg):
         return
     stored, used = old.env.robot_data, new.env.robot_data

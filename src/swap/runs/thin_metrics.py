@@ -1,4 +1,4 @@
-"""The metrics of a run in; a few hundred lines of them, to last and to be shared, out."""
+"""Thins the metrics of a run to a few hundred lines, to keep and to share."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -15,13 +15,14 @@ LINES, DIGITS = 200, 6
 
 
 def thinned(rows: Sequence[Mapping[str, Any]], most: int = LINES) -> list[dict[str, Any]]:
-    """At most so many of the rows, evenly, the first and the last among them, rounded."""
+    """Returns at most `most` of the rows, evenly spaced, with the first and the last, and
+    rounded."""
     places = np.unique(np.linspace(0, len(rows) - 1, min(most, len(rows))).round().astype(int))
     return [{key: _rounded(x) for key, x in rows[k].items()} for k in places]
 
 
 def write_thinned(run: Path, path: Path, most: int = LINES) -> None:
-    """From the folder of a run into a file."""
+    """Writes the thinned metrics of a run folder into a file."""
     rows = read_metrics(run)
     if not rows:
         raise UserError(f"no metrics in '{run}'; name the folder of a run that has trained")

@@ -21,19 +21,20 @@ from swap.runs.stored_robot import with_robot
 from swap.state_dict import sub_state
 
 POLICY, MODEL, STYLE = NETWORKS
-"""How the names of tensors begin in a checkpoint: of the policy, world model, discriminator."""
+"""Prefixes of tensor names in a checkpoint: of the policy, the world model, the discriminator."""
 
 
 class TrainedRobot(SavedModel):
-    """A saved model whose networks can be made and filled."""
+    """A saved model whose networks can be built and loaded."""
 
     @property
     def has_world_model(self) -> bool:
-        """It has a world model, which sees by a camera."""
+        """Whether it has a world model, which sees with a camera."""
         return self.cfg.learning.model is not None
 
     def networks_for(self, env: ParkourEnv, device: str | torch.device | None = None) -> Networks:
-        """Policy and world model for the layouts of `env`, on its device if no other is named."""
+        """Builds policy and world model for the layouts of `env`, on its device if no other is
+        named."""
         cfg = self.cfg.learning
         net = None if cfg.model is None else cfg.model.net
         try:
@@ -50,7 +51,7 @@ class TrainedRobot(SavedModel):
         return made
 
     def agent_for(self, env: ParkourEnv, *, blind: bool = False) -> Agent:
-        """Drives all worlds of `env`."""
+        """Returns an agent that acts in all worlds of `env`."""
         return Agent(self.networks_for(env), env.n, env.device, blind=blind)
 
     def discriminator_for(
@@ -74,7 +75,7 @@ class TrainedRobot(SavedModel):
 
 
 def check_pair(name: str, live: torch.Tensor | None, saved: torch.Tensor | None) -> None:
-    """One line for a tensor that is not what the config asks for."""
+    """Raises a UserError for a tensor that is not what the config asks for."""
     if live is None:
         raise misfit(name, "is among the weights, and not in the config")
     if saved is None:
@@ -89,13 +90,13 @@ def misfit(name: str, how: str) -> UserError:
 
 
 def load_trained(path: Path, **code: Any) -> TrainedRobot:
-    """From the folder of a run, its newest sound checkpoint; from a kept file; or by its name.
-    `code`: its actor, critic, encoder or observations, by the user's words, where they are code."""
+    """Loads the newest good checkpoint of a run folder, a kept file, or a model by its name. `code`
+    names its actor, critic, encoder or observations as the user typed them, if they are code."""
     return _able(read_model(path), print, **code)
 
 
 def untrained(preset: str) -> TrainedRobot:
-    """The preset as it begins."""
+    """Returns the robot of a preset before any training."""
     cfg = get_preset(preset)
     if not isinstance(cfg, ParkourCfg):
         raise UserError(f"preset '{preset}' trains no robot; name another, e.g. swap or teacher")
@@ -109,7 +110,7 @@ def _able(model: SavedModel, say: Say, **code: Any) -> TrainedRobot:
 
 
 def with_known_rewards(cfg: ParkourCfg, say: Say) -> ParkourCfg:
-    """A robot acts without its rewards: those that are code of somebody else's are left out."""
+    """Leaves out rewards that are code: a robot does not need them to act."""
     missing = [word for word, _ in cfg.env.rewards.terms if word not in REWARDS]
     if not missing:
         return cfg

@@ -1,7 +1,7 @@
 """Starts a new run from what a saved robot has learned.
 
-Networks, and optimisers and curriculum where they were kept, are taken over. Worlds, replay,
-chance, the count of iterations and the clock begin anew.
+Networks, and optimisers and curriculum if they were kept, are taken over. Worlds, replay, random
+states, the count of iterations and the clock begin anew.
 """
 
 from dataclasses import replace
@@ -23,12 +23,13 @@ from swap.runs.saved_model import SavedModel, Tensors
 STD, RATE, STYLE = "policy/actor.head.raw_std", "ppo/lr", "amp/net/"
 """Names in a checkpoint: of the std of actions, of PPO's learning rate, of the discriminator."""
 EDGE = 1e-3
-"""How near to its bounds a std may be that had others before: at a bound it could not move."""
+"""Smallest distance of a std to its new bounds: at a bound it could not move."""
 
 
 def config_from(model: SavedModel, preset: str | None) -> tuple[str, TrainCfg]:
-    """The preset's name and config to begin with: those that are named, or the model's own. How
-    long a run takes and what it leaves behind is always the preset's, the robot the model's."""
+    """Returns the preset's name and config to begin with: those that the user names, or the model's
+    own. The options of the run itself (length, saving) are always the preset's; the robot is the
+    model's."""
     if preset is not None:
         cfg, own = get_preset(preset), model.cfg.env
         if isinstance(cfg, ParkourCfg):
@@ -40,7 +41,8 @@ def config_from(model: SavedModel, preset: str | None) -> tuple[str, TrainCfg]:
 
 
 def start_from(model: SavedModel, trainable: Trainable, cfg: TrainCfg) -> list[str]:
-    """Fill what `cfg` has built, before its first iteration; gives what begins anew, in words."""
+    """Loads what the model has learned into `trainable`, before its first iteration; returns, in
+    words, what begins anew."""
     if not isinstance(trainable, Trainer) or not isinstance(cfg, ParkourCfg):
         raise UserError("this preset trains no robot; --from needs one that does, e.g. tiny")
     live = trainable.learned()
@@ -51,8 +53,8 @@ def start_from(model: SavedModel, trainable: Trainable, cfg: TrainCfg) -> list[s
     if RATE in tensors:
         tensors[RATE] = same_rate(tensors[RATE], model.cfg.ppo, cfg.ppo)
     elif cfg.ppo.desired_kl is not None:
-        # An optimiser that knows nothing yet takes steps of full length in all directions: at the
-        # usual first rate the KL of the first update was 39. From below the rate soon adapts.
+        # A fresh Adam takes steps of full length in all directions: at the usual initial # rate the
+        # KL of the first update was 39. From a low rate it soon adapts.
         tensors[RATE] = torch.tensor(cfg.ppo.lr_range[0])
     trainable.begin_with(tensors)
     assert isinstance(trainable.env, ParkourEnv)
@@ -72,7 +74,7 @@ def has(prefix: str, tensors: Tensors) -> bool:
 
 
 def check_fit(networks: Tensors, model: SavedModel) -> None:
-    """One line for the first tensor that does not fit. A discriminator may be missing."""
+    """Raises a UserError for the first tensor that does not fit. A discriminator may be missing."""
     kept = {name: x for name, x in model.tensors.items() if name.startswith(NETWORKS)}
     for name, x in networks.items():
         if name.startswith(STYLE) and not has(STYLE, kept):
@@ -96,8 +98,8 @@ def misfit(name: str, how: str) -> UserError:
 
 
 def same_std(raw: Tensor, old: PolicyCfg, new: PolicyCfg) -> Tensor:
-    """The std of actions stays what it was, also where its bounds have changed, unless another
-    `init_std` was asked for: a calm robot finds little that is new."""
+    """Keeps the std of actions, even if its bounds have changed, unless another `init_std` was
+    asked for: a robot with little noise explores little."""
     if (old.min_std, old.max_std, old.init_std) == (new.min_std, new.max_std, new.init_std):
         return raw
     std = old.min_std + (old.max_std - old.min_std) * torch.sigmoid(raw.double())
@@ -108,12 +110,12 @@ def same_std(raw: Tensor, old: PolicyCfg, new: PolicyCfg) -> Tensor:
 
 
 def same_rate(rate: Tensor, old: PPOCfg, new: PPOCfg) -> Tensor:
-    """The adapted rate goes on within its bounds, unless another one was asked for."""
+    """Keeps the adapted learning rate within its bounds, unless another one was asked for."""
     return rate.clamp(*new.lr_range) if old.lr == new.lr else torch.full_like(rate, new.lr)
 
 
 def deal(model: SavedModel, env: ParkourEnv) -> list[str]:
-    """Every family's worlds get the frontiers that were kept of it; gives the families without."""
+    """Gives the worlds of every family its kept frontiers; returns the families that have none."""
     kept, frontier = model.curriculum, env.curriculum.frontier.cpu()
     family = env.family.cpu()
     missing = []

@@ -1,8 +1,8 @@
-"""Writes weights to publish, one safetensors file and its JSON card, and reads them back.
+"""Writes weights to publish, as one safetensors file and its JSON card, and reads them back.
 
-The card (config with the whole robot, seed, figures, who wrote it and when) lies beside the weights
-under the same name. It holds the sha256 of the weights and, as its last line, of itself: of what it
-says, not of its spaces. So damage to either file is told, and so is a card of other weights.
+The card (config with the whole robot, seed, figures, origin and time) lies beside the weights under
+the same name. It holds the sha256 of the weights and, as its last line, of its own contents,
+whatever their spacing. So damage to either file is found, and so is a card of other weights.
 """
 
 import contextlib
@@ -22,15 +22,15 @@ from swap.runs.shards import pack, plain, sha256
 
 ENDING = ".safetensors"
 FORMAT = 2
-"""Of the card; a reader refuses what is newer than itself. Cards of before have no format, seal or
-origin."""
+"""Format of the card; a reader refuses a newer one. Older cards have no format, seal or origin."""
 SEAL = "seal"
 NEW = ("format", "swap", "git", "time", SEAL)
-"""What they lack."""
+"""The keys that older cards lack."""
 
 
 def save_weights(path: Path, tensors: Mapping[str, Tensor], card: Mapping[str, Any]) -> None:
-    """`models/teacher.safetensors` and `models/teacher.json`."""
+    """Writes weights and card, for example `models/teacher.safetensors` and
+    `models/teacher.json`."""
     plain(card, "card")
     if path.suffix != ENDING:
         raise UserError(f"weights file '{path}' must end in {ENDING}")
@@ -49,12 +49,14 @@ def save_weights(path: Path, tensors: Mapping[str, Tensor], card: Mapping[str, A
 
 
 def load_weights(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
-    """The tensors, on the CPU, and the card; one line if either is missing or damaged."""
+    """Returns the tensors, on the CPU, and the card; raises a UserError if either is missing or
+    damaged."""
     place = path.with_suffix(".json")
     try:
         return load_pair(path, place)
     except UserError:
-        # Whoever wrote the two may have been stopped between them: then the card lies beside.
+        # The writer may have been stopped between the two files; then the new card still has its
+        # temporary name.
         with contextlib.suppress(UserError):
             return load_pair(path, beside(place))
         raise
@@ -81,7 +83,7 @@ def load_pair(path: Path, card_file: Path) -> tuple[dict[str, Tensor], dict[str,
 
 
 def read_card(file: Path) -> dict[str, Any]:
-    """What a card says, checked against its seal, if it has one: those of before have none."""
+    """Reads a card and checks it against its seal, if it has one; older cards have none."""
     card = parse_json(read_file(file), file.name)
     if any(key in card for key in NEW):
         version = card.get("format")
@@ -99,6 +101,7 @@ def read_card(file: Path) -> dict[str, Any]:
 
 
 def seal(card: Mapping[str, Any]) -> str:
-    """The sha256 of all that a card says but this; ValueError if a number is not finite."""
+    """The sha256 of a card's contents without its seal; raises a ValueError if a number is not
+    finite."""
     said = {key: value for key, value in card.items() if key != SEAL}
     return sha256(json.dumps(said, sort_keys=True, separators=(",", ":"), allow_nan=False).encode())

@@ -1,4 +1,4 @@
-"""What the robot expects of the world: encoder, latent state, decoder, loss. Read in this order:
+"""The world model: encoder, latent state, decoder, loss. Read in this order:
 
 depth -> encoder -> encoder_registry -> rssm -> decoder -> batch -> loss -> model
 """

@@ -1,4 +1,4 @@
-"""What the world model learns from: sequences of ticks, and what of them may be read."""
+"""Holds the sequences of ticks that the world model learns from, and marks which ticks count."""
 
 from typing import NamedTuple
 
@@ -9,7 +9,7 @@ from swap.world_model.rssm import Latent
 
 
 class Sequences(NamedTuple):
-    """B pieces of T ticks each, as a replay keeps them."""
+    """B sequences of T ticks each, as the replay stores them."""
 
     depth_noisy: Tensor  # [B, T, rows, cols] uint8: what the camera saw
     depth_clean: Tensor  # [B, T, rows, cols] uint8: what there was to see
@@ -22,8 +22,9 @@ class Sequences(NamedTuple):
     context: Latent  # [B, ...]: the latent before the first tick
 
     def cleaned(self) -> "Sequences":
-        """The same with zeros at ticks that are not valid, whatever they held, NaN too, and a new
-        beginning there and after them: nothing passes through a tick that does not count."""
+        """Returns a copy with zeros at ticks that are not valid (whatever they held, NaN too).
+        `first` is set there and at the tick after, so that no state passes through a tick that does
+        not count."""
         first = self.first | ~self.valid
         first = torch.cat((first[:, :1], first[:, 1:] | ~self.valid[:, :-1]), 1)
 

@@ -12,7 +12,7 @@ from swap.world_model.rssm import Latent
 
 
 class Reconstruction(NamedTuple):
-    """In the units of what is reconstructed."""
+    """What the decoder predicts, in the units of the observations."""
 
     depth: Tensor  # [..., rows, cols], in the networks' range
     prop: Tensor  # [..., 33]
@@ -23,7 +23,7 @@ class Reconstruction(NamedTuple):
 class Decoder(nn.Module):
     """d_φ(F_l(h), F_l(z)) = F_x(d_φ(h, z)), eq. 8: an SE-CNN for the image, an SE-MLP for the rest.
 
-    Both read the same features of the latent: the widest layer is then there once.
+    Both read the same features of the latent, so that the widest layer exists only once.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""Encodes depth, in metres or linear as a camera gives it, for the networks and as a byte to store.
+"""Converts depth between metres, the camera's linear scale, the networks' range and a stored byte.
 
 The networks' range is -0.5 (nearest) to 0.5 (farthest, or nothing seen), finer near than far:
 
@@ -6,10 +6,11 @@ The networks' range is -0.5 (nearest) to 0.5 (farthest, or nothing seen), finer 
 
 With a = 0.25 a step of the byte is 4 mm at 0.15 m, 11 mm at 1 m, 24 mm at 2 m, 43 mm at 3 m and
 95 mm at 5 m: below the standard deviation of the camera's own error (0.01 + 0.004 z² m) everywhere,
-and from 1 m on a nearly constant share of it. A byte loses nothing, and an error of one size in x
-is equally surprising at any range. (Linear, a step would be 19 mm near and far.)
+and from 1 m on a nearly constant share of it. So a byte loses no information, and an error of a
+given size in x is equally surprising at any range. (With a linear code a step would be 19 mm at any
+distance.)
 
-A curve of sums, products and quotients only, because those round alike wherever a pixel lies: a
+The curve uses only sums, products and quotients, because those round alike wherever a pixel lies: a
 mirrored image has the mirrored code, bit for bit.
 """
 
@@ -42,7 +43,7 @@ class DepthCodec:
     def from_bytes(self, image: Tensor) -> Tensor:
         return image.to(torch.float32) / STEPS - 0.5
 
-    # --- and from there -------------------------------------------------------------------------
+    # --- from the networks' range ---------------------------------------------------------------
     def to_bytes(self, x: Tensor) -> Tensor:
         """What a replay stores: uint8, the farthest exactly 255."""
         return ((x + 0.5) * STEPS).round().clamp(0, STEPS).to(torch.uint8)

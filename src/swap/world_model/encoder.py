@@ -1,4 +1,4 @@
-"""The encoder: embeds a noisy depth image and proprioception, and mirrors when they do."""
+"""The encoder: turns a noisy depth image and proprioception into an embedding, equivariantly."""
 
 from collections.abc import Sequence
 
@@ -10,7 +10,7 @@ from swap.nn.views import cat, views_of
 from swap.symmetry import Rep, regular
 
 PROP_CLIP = 5.0
-"""A robot at rest or running stays within about 3; what is beyond is a fault, and is bounded."""
+"""A robot at rest or running stays within about 3; larger values are faults and are clipped."""
 
 
 class Encoder(nn.Module):
@@ -27,7 +27,8 @@ class Encoder(nn.Module):
     ) -> None:
         super().__init__()
         self.equivariant = equivariant
-        # Without the plane of ones a wall at 1 m and one at 2 m would look alike.
+        # Without the plane of ones, a wall at 1 m and one at 2 m would look the same after the
+        # norm.
         self.image = ConvTrunk(size, channels, ones=True, equivariant=equivariant)
         self.prop = MLP(prop, (hidden, hidden), act="silu", norm=True, equivariant=equivariant)
 

@@ -1,4 +1,4 @@
-"""Makes the world model's encoder: one of ours, or one that the user names.
+"""Builds the world model's encoder: ours, or one that the user names.
 
 An encoder of your own is a `torch.nn.Module` whose constructor takes an `EncoderSpec`, named by an
 import string: see docs/extend.md.
@@ -18,23 +18,23 @@ from swap.world_model.encoder import Encoder
 
 @dataclass(frozen=True)
 class EncoderSpec:
-    """What an encoder is to be: [..., rows, cols] and [..., prop.dim] -> [..., rep.dim]. Its own
-    attribute `rep` says how embeddings mirror."""
+    """What an encoder must fit: it maps [..., rows, cols] and [..., prop.dim] to [..., rep.dim].
+    Its own attribute `rep` says how embeddings mirror."""
 
     image: tuple[int, int]
     """Rows and columns of the depth image, which is mirrored by its columns."""
     prop: Rep
     """How proprioception mirrors."""
     channels: tuple[int, ...]
-    """Of the image's layers, as the config has them; an encoder may have its own."""
+    """Channels of the image layers, from the config; an encoder may ignore them."""
     hidden: int
-    """Width of the proprioception's layers, likewise."""
+    """Width of the layers for proprioception, from the config; an encoder may ignore it."""
     equivariant: bool
-    """False: the mirror is not asked for."""
+    """False: the encoder need not be equivariant."""
 
 
 Build = Callable[[EncoderSpec], Encoder]
-"""What it builds is used as an `Encoder` is, and need be no more."""
+"""Builds an encoder, or any module that can be called like one."""
 
 
 def cnn(spec: EncoderSpec) -> Encoder:
@@ -42,7 +42,7 @@ def cnn(spec: EncoderSpec) -> Encoder:
 
 
 def accept(found: object, name: str, where: str) -> Build:
-    """Somebody else's: what it builds is tried."""
+    """Accepts a user's class: every encoder it builds is tested for the mirror."""
     if not callable(found):
         raise UserError(f"{where} is a {type(found).__name__}; make it a class of encoders")
     build: Build = guarded(found, where)

@@ -1,9 +1,10 @@
-"""The posterior along sequences in eight launches a tick, and eight back: a product and a kernel
-for each of four layers. What `Steps` says, tick by tick, is the same in forty and more.
+"""Runs the posterior along sequences in eight launches per tick, and eight back: a product and a
+kernel for each of four layers. `Steps` computes the same, tick by tick, in more than forty.
 
-The gradients of the weights are not added up tick by tick: whatever went into a product is kept,
-and one product over all ticks gives them in the end. All tensors between the layers are parities
-[V, T, B, ...]; mirroring only negates the odd ones, which no sum of products sees.
+The gradients of the weights are not added up tick by tick: the inputs of every product are kept,
+and one product over all ticks gives the gradients at the end. All tensors between the layers are
+parities [V, T, B, ...]; mirroring only negates the odd ones, and that cancels in every sum of
+products.
 """
 
 from typing import Any, NamedTuple
@@ -18,7 +19,7 @@ from swap.nn.fused_hidden import Between
 
 
 class Layers(NamedTuple):
-    """The weights of a step, [V, in, out], and what goes with them."""
+    """The weights of a step, [V, in, out], with bias and gains."""
 
     z_in: Tensor
     gates: Tensor
@@ -31,7 +32,7 @@ class Layers(NamedTuple):
 
 
 class LoopCfg(NamedTuple):
-    """The numbers of a step."""
+    """The constants of a step."""
 
     latent: Categoricals
     in_norm: Between
@@ -59,8 +60,9 @@ def follow(
     layers: Layers,
     cfg: LoopCfg,
 ) -> Followed:
-    """What is heard and seen [V, B, T, hidden / V], `first` [B, T], noise [B, T, z] and the latent
-    before it, [B, ...], to which no gradient goes, -> the latents."""
+    """Returns the latents along sequences. `heard` and `seen` are [V, B, T, hidden / V], `first`
+    [B, T], noise [B, T, z]; `h` and `z` [B, ...] are the latent before the first tick and get no
+    gradient."""
     assert not any(x.requires_grad for x in (h, z)), "no gradient goes to the context"
     return Followed(*_Loop.apply(heard, seen, first, noise, h, z, *layers, cfg))
 
@@ -94,7 +96,7 @@ class _Loop(torch.autograd.Function):
 
 
 class _Kept:
-    """What a pass through the ticks leaves for the way back."""
+    """What the forward pass keeps for the backward pass."""
 
     def __init__(
         self,
@@ -107,7 +109,7 @@ class _Kept:
         cfg: LoopCfg,
     ) -> None:
         self.layers, self.cfg = layers, cfg
-        # [V, T, B, ...]: views of what came in
+        # [V, T, B, ...]: views of the inputs
         self.heard, self.seen = heard.transpose(1, 2), seen.transpose(1, 2)
         self.first = first.t()  # [T, B]
         self.views, self.ticks, self.batch, self.hidden = self.heard.shape
@@ -118,7 +120,7 @@ class _Kept:
         # What went into each product.
         self.z_read, self.state_read = self._all(self.z), self._all(self.hidden + self.deter)
         self.h_read, self.x_read = self._all(self.deter), self._all(self.hidden)
-        # What came out, before the norms; the logits are kept as they were told.
+        # The outputs of each product, before the norms; the logits are kept as they were returned.
         self.z_said, self.gates_said, self.h_said = (
             new(T, self.views, B, width) for width in (self.hidden, 3 * self.deter, self.hidden)
         )
@@ -129,7 +131,7 @@ class _Kept:
 
     @property
     def out(self) -> tuple[Tensor, ...]:
-        # Tensors of their own: what autograd gives out must not be what it keeps.
+        # Separate tensors: autograd must not return the tensors that it keeps.
         return tuple(x.detach() for x in (self.h, self.drawn, self.logits))
 
     def _all(self, width: int) -> Tensor:
@@ -165,7 +167,8 @@ class _Kept:
             )
 
     def _onward(self, t: int) -> tuple[Tensor | None, Tensor | None, Tensor | None]:
-        """Where the next tick reads h and z, if there is one, and which episodes begin there."""
+        """Returns where the next tick, if there is one, reads h and z, and which episodes begin
+        there."""
         if t == self.ticks - 1:
             return None, None, None
         state = self.state_read[:, t + 1, :, self.hidden :]
@@ -174,8 +177,7 @@ class _Kept:
     def run_back(
         self, dh: Tensor | None, dz: Tensor | None, dlogits: Tensor | None
     ) -> tuple[Tensor, Tensor, Layers]:
-        """Gradients of the three results -> those of what was heard, of what was seen, and of the
-        layers."""
+        """Turns the gradients of the three results into those of `heard`, `seen` and the layers."""
         w, cfg, new = self.layers, self.cfg, self.h.new_empty
         dh, dz, dlogits = (None if x is None else x.contiguous() for x in (dh, dz, dlogits))
         parts = (self.views, self.batch)
@@ -184,7 +186,7 @@ class _Kept:
         )
         dx, dh_read = new(*parts, self.hidden), new(*parts, self.deter)
         dstate, dz_read = new(*parts, self.hidden + self.deter), new(*parts, self.z)
-        # Of the state directly: from the next tick, and to the last one.
+        # Gradients of the state: `behind` is from the tick after, `ahead` for the one before.
         behind, ahead = (new(self.batch, self.views * self.deter) for _ in range(2))
         in_sum, gates_sum, seen_sum = (
             self.h.new_zeros(self.batch, width)
@@ -248,7 +250,8 @@ class _Kept:
 
 
 def _weight_gradient(x: Tensor, dy: Tensor) -> Tensor:
-    """Of [V, in, out]; in memory [V, out, in], as the layers keep their weights."""
+    """The gradient of a weight [V, in, out]; in memory [V, out, in], as the layers keep their
+    weights."""
     return torch.bmm(dy.flatten(1, 2).mT, x.flatten(1, 2)).mT
 
 

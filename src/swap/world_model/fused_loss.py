@@ -1,7 +1,8 @@
-"""The world model's loss as six Triton launches, and five back; `Loss` says the same step by step.
+"""Computes the world model's loss in six Triton launches, and five back; `Loss` is the same step by
+step.
 
-Each kernel gives one number a tick, with sums that a mirrored tick has in the same order: pixels
-from either edge, entries in even and odd coordinates, variables view by view.
+Each kernel gives one number per tick. A mirrored tick adds the same numbers in the same order:
+pixels from either edge, entries in even and odd coordinates, variables view by view.
 """
 
 from collections.abc import Sequence
@@ -16,15 +17,15 @@ from swap.nn import Basis, Categoricals
 from swap.nn.fused_draw import softmax
 
 TILE = 1024
-"""Ticks that are added up at a time."""
+"""Number of ticks that are added up at a time."""
 
 
 class Weights(NamedTuple):
-    """What the loss weighs, in this order, and the latents it compares."""
+    """The weights of the loss, in this order, and the kind of latent it compares."""
 
     latent: Categoricals
     terms: tuple[float, float, float, float]
-    """Of the image and of each of three groups of entries."""
+    """Weights of the image and of each of three groups of entries."""
     dyn: float
     rep: float
     free_nats: float
@@ -49,8 +50,9 @@ def weigh(
     bases: Sequence[Basis],
     cfg: Weights,
 ) -> Told:
-    """An image [B, T, rows, columns] and entries [B, T, ...], each with a basis, logits [B, T, z]
-    and which ticks count [B, T]."""
+    """Returns loss and figures. `guess` and `target` hold an image [B, T, rows, columns] and
+    entries [B, T, ...], each with a basis; logits are [B, T, z]; `valid` [B, T] says which ticks
+    count."""
     return Told(*_Weigh.apply(valid, cfg, bases, [*target], posterior, prior, *guess))
 
 
@@ -164,7 +166,7 @@ def _image(  # type: ignore[no-untyped-def]
     high: tl.constexpr,
     wide: tl.constexpr,
 ):
-    """Squares of a picture's errors: each pixel with its mirror image."""
+    """The sum of an image's squared errors; each pixel is first added to its mirror image."""
     n = tl.program_id(0).to(tl.int64) * (rows * columns)
     row, column = tl.arange(0, high)[:, None], tl.arange(0, wide)[None, :]
     left = (row < rows) & (column < half)
@@ -173,7 +175,7 @@ def _image(  # type: ignore[no-untyped-def]
     mirrored = n + row * columns + (columns - 1 - column)
     d = tl.load(x + at, mask=left, other=0.0) - tl.load(y + at, mask=left, other=0.0)
     e = tl.load(x + mirrored, mask=right, other=0.0) - tl.load(y + mirrored, mask=right, other=0.0)
-    # Pairs first: two sums might be taken in two orders, as the compiler sees fit.
+    # Pairs are added first: the compiler may take two separate sums in different orders.
     tl.store(out + tl.program_id(0), tl.sum(tl.sum(d * d + e * e, 1), 0))
 
 
@@ -181,7 +183,7 @@ def _image(  # type: ignore[no-untyped-def]
 def _entries(  # type: ignore[no-untyped-def]
     x, y, a, b, factors, out, x_row, y_row, width: tl.constexpr, padded: tl.constexpr
 ):
-    """Squares of a row's errors, in even and odd coordinates."""
+    """The sum of a row's squared errors, in even and odd coordinates."""
     n = tl.program_id(0).to(tl.int64)
     k = tl.arange(0, padded)
     known = k < width
@@ -267,7 +269,7 @@ def _divergence_back(  # type: ignore[no-untyped-def]
 def _difference(  # type: ignore[no-untyped-def]
     x, y, share, dloss, out, x_row, y_row, size: tl.constexpr, tile: tl.constexpr
 ):
-    """The gradient of squares: twice the error, times what its tick counts."""
+    """The gradient of the squared errors: twice the error, times the weight of its tick."""
     parts: tl.constexpr = (size + tile - 1) // tile
     n = (tl.program_id(0) // parts).to(tl.int64)
     k = (tl.program_id(0) % parts) * tile + tl.arange(0, tile)
@@ -296,7 +298,7 @@ def _means(  # type: ignore[no-untyped-def]
     tile: tl.constexpr,
     turns: tl.constexpr,
 ):
-    """Means over the valid ticks; what each tick counts in the gradient of each term."""
+    """Means over the valid ticks, and the weight of each tick in the gradient of each term."""
     many = tl.zeros([tile], dtype=tl.float32)
     for turn in range(turns):
         n = turn * tile + tl.arange(0, tile)
@@ -304,7 +306,7 @@ def _means(  # type: ignore[no-untyped-def]
     valid_ticks = tl.maximum(tl.sum(many, 0), 1.0)
     whole = 0.0
     for k in tl.static_range(7):
-        # Four errors, the KL, two entropies, which are told only.
+        # Four errors, the KL, and two entropies, which are only reported.
         weight = weight0
         if k == 1:
             weight = weight1

@@ -22,14 +22,14 @@ FIGURES = ("loss", *TERMS, "kl", "prior_entropy", "posterior_entropy")
 
 @dataclass(frozen=True)
 class LossCfg:
-    """What each term counts."""
+    """The weight of each term."""
 
     depth: float = 1.0
-    """Of squared errors in the networks' range, summed over the pixels."""
+    """Weight of squared depth errors, in the networks' range, summed over the pixels."""
     prop: float = 1.0
-    """Of squared errors in the units of the observation."""
+    """Weight of squared errors of proprioception, in the units of the observation."""
     body: float = 4.0
-    """Of squared errors in metres: 5 cm at every point are 2.9."""
+    """Weight of squared errors of body heights, in metres: 5 cm at every point are 2.9."""
     foot: float = 4.0
     """The same around the feet: 5 cm are 1.0."""
     dyn: float = 1.0
@@ -37,14 +37,14 @@ class LossCfg:
     rep: float = 0.1
     """β of the KL that keeps the posterior predictable."""
     free_nats: float = 1.0
-    """A KL below this is let be."""
+    """A KL below this is not penalised."""
 
     def __post_init__(self) -> None:
         check_numbers(self, "loss.", not_negative=(*TERMS, "dyn", "rep", "free_nats"))
 
 
 class Loss(nn.Module):
-    """Means over the valid ticks; it has no parameters."""
+    """The loss as means over the valid ticks; it has no parameters."""
 
     def __init__(self, cfg: LossCfg, latent: Categoricals, targets: Sequence[Layout]) -> None:
         super().__init__()
@@ -76,7 +76,7 @@ class Loss(nn.Module):
             errors.append(squares(basis, x - y))  # type: ignore[arg-type]
         figures = {name: mean(error) for name, error in zip(TERMS, errors, strict=True)}
 
-        # One value, two gradients: to the prior through one, to the posterior through the other.
+        # Both have the same value; `dyn` gives a gradient to the prior, `rep` to the posterior.
         dyn = self.latent.kl(posterior.detach(), prior)
         rep = self.latent.kl(posterior, prior.detach())
         free = self.cfg.free_nats
@@ -109,14 +109,15 @@ class Loss(nn.Module):
 
 
 def squares(basis: Basis, error: Tensor) -> Tensor:
-    """The sum of squares over the last axis: the basis is orthonormal, and its coordinates stay in
-    place under the mirror."""
+    """The sum of squares over the last axis, in even and odd coordinates: the basis is orthonormal,
+    and the mirror moves none of its coordinates."""
     even, odd = (part.square().sum(-1) for part in basis.split(error))
     return (even + odd) * basis.scale**2
 
 
 def squares_of_image(error: Tensor) -> Tensor:
-    """The sum over the last two axes: each half from its own edge, then one plus the other."""
+    """The sum of squares over the last two axes: each half is summed from its own edge, then the
+    halves are added."""
     half = error.shape[-1] // 2
     left, right = error[..., :half], error[..., half:].flip(-1)
     left, right = (side.square().flatten(-2).sum(-1) for side in (left, right))

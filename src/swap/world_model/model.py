@@ -1,7 +1,7 @@
 """The world model: tracks a latent state, predicts, decodes, and computes its loss.
 
 Everything is fp32 (TF32 products where the caller allows them): the loop is bound by launches, not
-by arithmetic, and a latent carried over hundreds of ticks is no place for eight bits of mantissa.
+by arithmetic, and eight bits of mantissa are too few for a latent carried over hundreds of ticks.
 """
 
 from collections.abc import Mapping
@@ -39,25 +39,25 @@ class WorldModelCfg:
     classes: int = 32
     """Classes of each."""
     unimix: float = 0.01
-    """Share of the uniform distribution in every one of z."""
+    """Share of the uniform distribution mixed into each variable of z."""
     hidden: int = 384
     """Width of the layers around h and z."""
     update_bias: float = -1.0
-    """Bias of the update gate: below 0 keeps h."""
+    """Bias of the update gate; a negative one favours keeping h."""
     channels: tuple[int, ...] = (16, 32, 64, 128)
     """Channels of the image encoder; the decoder has them in reverse."""
     prop_hidden: int = 128
     """Width of the proprioception encoder."""
     decoder_hidden: int = 256
-    """Width of what the decoders read of the latent."""
+    """Width of the features of the latent that the decoders read."""
     depth_bend: float = 0.25
-    """How depth is coded: small is finer near than far, large is linear."""
+    """How depth is coded: small values are finer near than far, large ones linear."""
     loss: LossCfg = field(default_factory=LossCfg)
     equivariant: bool = True
     """Mirrored observations give mirrored latents; False is the plain twin."""
     encoder: str = "cnn"
-    """What reads image and proprioception: cnn, or a class of yours, file.py:NAME or
-    package.module:NAME, which runs when you name it here."""
+    """The encoder of image and proprioception: cnn, or your own class as file.py:NAME or
+    package.module:NAME; its code runs when you name it here."""
 
     def __post_init__(self) -> None:
         check_numbers(
@@ -76,7 +76,7 @@ class WorldModelCfg:
 
 
 class Observed(NamedTuple):
-    """The latents of sequences, and what was believed at each tick."""
+    """The latents along sequences, and the posterior at each tick."""
 
     latent: Latent  # [B, T, ...]
     posterior: Tensor  # [B, T, z], logits
@@ -94,15 +94,15 @@ class WorldModel(nn.Module):
             if name not in spec.groups:
                 raise unknown("observation group", name, spec.groups)
         self.prop = prop = Layout.side_by_side({name: spec.groups[name] for name in cfg.reads})
-        """All that is read but the image."""
+        """The layout of all that the model reads except the image."""
         self.body, self.foot = spec.groups["body_heights"], spec.groups["foot_heights"]
         self.image = image = spec.camera.rows, spec.camera.cols
         self.codec = DepthCodec(spec.camera.near_m, spec.camera.far_m, cfg.depth_bend)
-        """Between the camera's images and what the networks read."""
+        """Converts between the camera's images and what the networks read."""
         self.k = spec.camera.every
-        """Control steps, and so actions, a tick."""
+        """Number of control steps, and so of actions, per tick."""
         self.figures = FIGURES
-        """Names of what `loss` tells."""
+        """The names of the figures that `loss` returns."""
         eq = cfg.equivariant
         targets = (prop, self.body, self.foot)
         self.categoricals = Categoricals(cfg.variables, cfg.classes, cfg.unimix, equivariant=eq)
@@ -143,15 +143,15 @@ class WorldModel(nn.Module):
         return Latent(self.latent_layout.rep(latent.h), self.categoricals.rep(latent.z))
 
     def noise(self, *lead: int, like: Tensor, generator: torch.Generator | None = None) -> Tensor:
-        """Gumbel noise [..., z] for any of the below."""
+        """Gumbel noise [..., z] for any of the methods below."""
         return self.categoricals.noise(*lead, like=like, generator=generator)
 
     def prop_of(self, obs: Mapping[str, Tensor]) -> Tensor:
-        """What it reads of an observation beside the image, [..., 33]."""
+        """What the model reads of an observation besides the image, [..., 33]."""
         reads = self.cfg.reads
         return obs[reads[0]] if len(reads) == 1 else torch.cat([obs[x] for x in reads], -1)
 
-    # --- one tick; without noise the likeliest z ------------------------------------------------
+    # --- one tick; without noise z is its mode --------------------------------------------------
     def embed(self, depth: Tensor, prop: Tensor) -> Tensor:
         """[..., rows, cols] in the networks' range (`codec`) and [..., 33] -> [..., E]."""
         return self.encoder(depth, prop)
@@ -164,9 +164,9 @@ class WorldModel(nn.Module):
         first: Tensor,
         noise: Tensor | None,
     ) -> Latent:
-        """One step of the posterior: the last k actions [N, k, 12] and what is seen now.
+        """One step of the posterior, from the last k actions [N, k, 12] and the embedding seen now.
 
-        Where `first` [N], an episode begins: no latent and no actions before it.
+        Where `first` [N] is set, an episode begins: the latent and actions before it are ignored.
         """
         actions = torch.where(first[:, None, None], 0.0, actions)
         heard, seen = self._heard(actions).unsqueeze(2), self.rssm.seen(embedding).unsqueeze(2)
@@ -175,14 +175,14 @@ class WorldModel(nn.Module):
         return new.map(lambda x: x.squeeze(1))
 
     def predict(self, latent: Latent, actions: Tensor, noise: Tensor | None) -> Latent:
-        """One step of the prior: actions [N, k, 12], and nothing seen."""
+        """One step of the prior, from actions [N, k, 12] alone."""
         h = self.rssm.steps().recur(latent, self._heard(actions))
         return Latent(h, self.rssm.draw(self.rssm.prior(h), noise))
 
     def decode(self, latent: Latent) -> Reconstruction:
         return self.decoder(latent)
 
-    # --- many -----------------------------------------------------------------------------------
+    # --- many ticks -----------------------------------------------------------------------------
     def imagine(self, latent: Latent, actions: Tensor, noise: Tensor | None) -> Latent:
         """A latent [N, ...] and actions [N, T, k, 12] -> the latents [N, T, ...] that follow."""
         steps, states = self.rssm.steps(), []

@@ -1,7 +1,7 @@
-"""The latent state: where the last actions led (h), and what is seen there (z).
+"""The recurrent state-space model: h summarises where the last actions led, z what is seen there.
 
-One step of every way through it goes through `Steps`: a tick in training, evaluation and on the
-robot, a step of imagination, a step of a training sequence.
+Every step uses `Steps`: a tick in training or evaluation, a step of imagination, a step of a
+training sequence.
 """
 
 from collections.abc import Callable
@@ -29,22 +29,23 @@ from swap.world_model import fused_loop
 
 
 class Latent(NamedTuple):
-    """Both mirror by the paper's F_l (eq. 3), halves in place of alternating entries."""
+    """The latent state. h and z both mirror by the paper's F_l (eq. 3), in halves instead of
+    alternating entries."""
 
     h: Tensor  # [..., deter]
     z: Tensor  # [..., variables * classes], one-hot
 
     def map(self, change: Callable[[Tensor], Tensor]) -> "Latent":
-        """The same done to both."""
+        """Applies a function to both."""
         return Latent(change(self.h), change(self.z))
 
 
 class Rssm(nn.Module):
     """Recurrent model, prior and posterior of section III-B.
 
-    The layers that read actions and embeddings are linear up to the first norm, so what they have
-    to say is computed for all ticks at once (`heard`, `seen`); only what needs the state is left
-    to the loop.
+    The layers that read actions and embeddings are linear up to the first norm, so their outputs
+    are computed for all ticks at once (`heard`, `seen`); only what needs the state is left to the
+    loop.
     """
 
     def __init__(
@@ -62,7 +63,7 @@ class Rssm(nn.Module):
         self.latent, self.equivariant = latent, equivariant
         self.butterfly = Butterfly(equivariant=equivariant)
         wide, state = regular(hidden // 2), regular(deter // 2)
-        # One in `classes` entries of z is 1: this gain makes it as loud as the actions.
+        # Only one in `classes` entries of z is 1; this gain gives it the same scale as the actions.
         loud = latent.classes**0.5
         self.z_in = Linear(latent.rep, wide, bias=False, gain=loud, equivariant=equivariant)
         self.actions_in = Linear(actions, wide, bias=False, equivariant=equivariant)
@@ -87,15 +88,15 @@ class Rssm(nn.Module):
         return stack_views(self.seen_in.parts(self.seen_in.source.split(embedding)))
 
     def steps(self) -> "Steps":
-        """The weights of a step, made ready once for as many steps as there are."""
+        """Prepares the weights of a step once, for any number of steps."""
         return Steps(self)
 
     def follow(
         self, last: Latent, heard: Tensor, seen: Tensor, first: Tensor, noise: Tensor | None
     ) -> tuple[Latent, Tensor]:
-        """The posterior along sequences: the latent [B, ...] before them, what is heard and seen
-        [V, B, T, ...], where episodes begin [B, T], noise [B, T, z] -> latents [B, T, ...] and the
-        posterior's logits [B, T, z]."""
+        """Runs the posterior along sequences. `last` [B, ...] is the latent before them, `heard`
+        and `seen` are [V, B, T, ...], `first` [B, T] marks where episodes begin, noise is
+        [B, T, z]. Returns latents [B, T, ...] and the posterior's logits [B, T, z]."""
         steps = self.steps()
         if fused_loop.usable(heard, seen, *last):
             *latent, logits = steps.fused(last, heard, seen, first, noise)
@@ -116,7 +117,7 @@ class Rssm(nn.Module):
         return Latent(h, z), posterior
 
     def draw(self, logits: Tensor, noise: Tensor | None) -> Tensor:
-        """z from Gumbel noise; without noise the likeliest."""
+        """Draws z with Gumbel noise; without noise z is the mode."""
         return self.latent.mode(logits) if noise is None else self.latent.sample(logits, noise)
 
 
@@ -129,23 +130,23 @@ class Steps:
         self.gates = StackedLinear(rssm.cell.gates, rssm.cell.norm)
         self.h_seen = StackedLinear(rssm.h_seen, rssm.seen_norm)
         self.posterior = StackedLinear(rssm.posterior)
-        # Made here: a 0.0 in `where` would be a launch of its own, twice a step.
+        # Made here, because a 0.0 in `where` would cost a kernel launch, twice per step.
         self.zero = rssm.cell.norm.gain.new_zeros(())
 
     def begin(self, last: Latent, first: Tensor) -> Latent:
-        """Where an episode begins, `first` [B], there is no latent before it."""
+        """Sets the latent to zero where an episode begins, `first` [B]."""
         rows = first.unsqueeze(-1)
         return last.map(lambda x: torch.where(rows, self.zero, x))
 
     def recur(self, last: Latent, heard: Tensor) -> Tensor:
-        """The latent [B, ...] and actions heard [V, B, ...] -> the next h [B, deter]."""
+        """Returns the next h [B, deter] from the latent [B, ...] and `heard` [V, B, ...]."""
         fly, h, z = self.butterfly, *(split_views(x, self.equivariant) for x in last)
         x = pointwise(F.silu, fly(self.z_in(fly(z), heard)))
         gates = fly(self.gates(fly(torch.cat((x, h), -1))))
         return pointwise(self.rssm.cell.gated, gates, h).flatten(-2)
 
     def look(self, h: Tensor, seen: Tensor) -> Tensor:
-        """h [B, deter] and the embedding seen [V, B, ...] -> logits of the posterior [B, z]."""
+        """Returns the posterior's logits [B, z] from h [B, deter] and `seen` [V, B, ...]."""
         fly = self.butterfly
         parities = self.h_seen(fly(split_views(h, self.equivariant)), seen)
         x = pointwise(F.silu, fly(parities))
