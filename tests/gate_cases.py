@@ -64,8 +64,9 @@ class Judge:
                 continue
             torque = kp * (goal - q) - kd * v + motor.sign * feed
             drives = torque * v > 0
-            share = min(1.0, abs(v) / joint.speed_rps) if drives else 0.0
-            if abs(torque) > joint.torque_nm * (1 - share):
+            more = self.spec.limits.torque_share
+            share = min(1.0, abs(v) / (more * joint.speed_rps)) if drives else 0.0
+            if abs(torque) > more * joint.torque_nm * (1 - share):
                 said.append(f"{joint.name}: {torque} Nm at {v} rad/s")
             power += max(0.0, torque * v)
         if power > self.spec.limits.power_w:

@@ -96,10 +96,11 @@ def test_what_is_within_the_limits_passes_as_it_is():
 
 
 def test_torque_is_that_of_trainings_motors():
-    """Beyond the limits it is cut as the simulated motors cut it."""
+    """With no share beyond their curve it is cut as the simulated motors cut it."""
     from swap.sim.motor import motor_torque
 
-    gate, draw = SafetyGate(SPEC), np.random.default_rng(1)
+    just = replace(SPEC, limits=replace(SPEC.limits, torque_share=1.0))
+    gate, draw = SafetyGate(just), np.random.default_rng(1)
     for _ in range(200):
         target = gate.target(POSE + draw.uniform(-2, 2, N))
         pos, vel = POSE + draw.uniform(-1, 1, N), draw.uniform(-10, 10, N)

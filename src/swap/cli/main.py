@@ -41,6 +41,7 @@ COMMANDS = {
     "play": "film a trained robot on a course, and what it imagines",
     "keep": "a trained robot as one file with a card: to act, and to start new runs from",
     "export": "a trained robot as a bundle of ONNX graphs and facts that runs without torch",
+    "sim2sim": "how often a bundle succeeds in another simulator, as a process of its own",
     "check nn": "mirror every network layer and report the error, which must be exactly zero",
     "check model": "mirror what a robot observes: its networks and its life must mirror too",
     "check sim": "mirror whole scenes in both engines and compare; compare the engines",

@@ -64,11 +64,13 @@ class Controller:
         motors: Sequence[Motor] | None = None,
         lens: Lens | None = None,
         cfg: ControllerCfg | None = None,
+        runtime: Runtime | None = None,
     ) -> None:
+        """`runtime`: one that is there already; it is reset before it acts."""
         spec = self.spec = bundle.spec
         self.cfg = cfg or ControllerCfg()
         self.joints = JointMap(spec, motors or plain_motors(spec))
-        self.gate, self.runtime = SafetyGate(spec), Runtime(bundle)
+        self.gate, self.runtime = SafetyGate(spec), runtime or Runtime(bundle)
         self.mode, self.reason = Mode.PASSIVE, Fault.NONE
         self.events: list[tuple[float, str]] = []
         """What happened, with its time; whoever tells it may clear it."""
@@ -107,12 +109,17 @@ class Controller:
         elif wish == "run" and mode is Mode.STAND_UP:
             if fault := self._depth_fault(now_s):
                 self._say(now_s, f"cannot run: {fault}")
-            elif now_s - self._since_s < self.cfg.stand_s - EARLY_S:
+            elif not self.ready_to_run(now_s):
                 self._say(now_s, "cannot run: it is not standing yet")
             else:
                 self._enter(Mode.BLEND_IN, now_s)
         elif wish == "run" and mode not in LEARNED:
             self._say(now_s, "cannot run: let it stand first")
+
+    def ready_to_run(self, now_s: float) -> bool:
+        """It has stood up, and sees."""
+        stood = now_s - self._since_s >= self.cfg.stand_s - EARLY_S
+        return self.mode is Mode.STAND_UP and stood and not self._depth_fault(now_s)
 
     # --- what goes out --------------------------------------------------------------------------
     def step(self, now_s: float) -> MotorCommand:

@@ -4,8 +4,9 @@ For every joint a command makes the torque kp (target - q) - kd q̇ + feed-forwa
 
 - targets within the joint's range and a little beyond, and within a step's reach of the last one;
 - gains between zero and the bundle's;
-- that torque within the motor's torque-speed curve, and the power of all motors within their limit.
-  What is too much is taken back by the feed-forward, which leaves the target alone.
+- that torque within the motor's torque-speed curve, or a share beyond it, and the power of all
+  motors within their limit. What is too much is taken back by the feed-forward, which leaves the
+  target alone.
 
 What it cannot make safe it answers with damping: all numbers that are not finite are such.
 """
@@ -46,9 +47,10 @@ class SafetyGate:
         beyond = limits.beyond_range_rad
         self.low = each("low_rad") - beyond + ROUNDING
         self.high = each("high_rad") + beyond - ROUNDING
-        self.peak, self.no_load = each("torque_nm"), each("speed_rps")
-        self.step_rad = limits.swing * self.peak / self.kp * (1 - ROUNDING)
+        self.step_rad = limits.swing * each("torque_nm") / self.kp * (1 - ROUNDING)
         """The largest change of a target from one decision to the next."""
+        self.peak = limits.torque_share * each("torque_nm")
+        self.no_load = limits.torque_share * each("speed_rps")
         self.power_w = limits.power_w * (1 - ROUNDING)
         self._zero = np.zeros(self.n)
         self._last: np.ndarray | None = None

@@ -143,6 +143,9 @@ class LimitSpec:
     swing: float
     """Largest change of a target in one control step, over torque / kp; 2 is from full torque one
     way to full torque the other."""
+    torque_share: float
+    """A command may ask for so much more than a motor's torque-speed curve has, which then gives
+    what it has. Cut to just the curve, a command falls below it as soon as the joint moves on."""
     power_w: float
     """Mechanical power of all motors together."""
     tilt_z: float
@@ -155,7 +158,7 @@ class LimitSpec:
     """Two decisions further apart than this are a missed deadline."""
 
     def __post_init__(self) -> None:
-        above = ("swing", "power_w", "state_s", "depth_s", "gap_s")
+        above = ("swing", "torque_share", "power_w", "state_s", "depth_s", "gap_s")
         check_numbers(self, "limits.", positive=above, not_negative=("beyond_range_rad",))
 
 

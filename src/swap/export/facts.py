@@ -21,7 +21,9 @@ from swap.world_model import WorldModel
 
 BEYOND_RANGE_RAD = 0.3
 """With 0 boxes of 1.63 m and gaps of 2.13 m lose 2 and 9 of 100 trials, with this none."""
-SWING = 2.0
+SWING, TORQUE_SHARE = 2.0, 1.5
+"""Boxes of 1.63 m in `swap sim2sim`, commands at 200 Hz, motors of 0.8 to 1.2 times their strength:
+of 40, 28 succeed if commands are cut to just the curve, 35 at a quarter beyond it."""
 STATE_S, GAP_S = 0.05, 0.06
 
 
@@ -89,6 +91,7 @@ def limits_of(cfg: ParkourCfg, robot: Robot) -> LimitSpec:
     return LimitSpec(
         beyond_range_rad=BEYOND_RANGE_RAD,
         swing=SWING,
+        torque_share=TORQUE_SHARE,
         power_w=sum(motor.torque * motor.speed / 4 for motor in motors),
         tilt_z=cfg.env.terminations.tilt_z,
         state_s=STATE_S,

@@ -1,0 +1,116 @@
+"""`swap sim2sim`: how often a bundle succeeds in another simulator, by obstacle and size."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import tyro
+
+from swap.cli.show import Report, show, writable
+from swap.device.choice import chosen
+from swap.errors import UserError
+from swap.validate import check_numbers
+
+
+@dataclass(frozen=True)
+class Args:
+    """Measure a bundle with a robot that is another process: C MuJoCo at 1 kHz with its own motors,
+    camera, latencies and errors. The controller of deploy/ knows it by messages only."""
+
+    bundle: tyro.conf.Positional[Path]
+    """A folder that swap export wrote."""
+    family: tuple[str, ...] = ("box", "gap")
+    """Families to measure."""
+    points: int = 3
+    """Sizes a family, evenly over its range."""
+    sizes: tuple[float, ...] = ()
+    """Just these sizes of the one --family, in its own unit (m or deg), in place of --points."""
+    trials: int = 20
+    """Trials a point, each on a course of its own."""
+    speed: float = 1.0
+    """Commanded forward speed, m/s."""
+    side: Literal["left", "right", "both"] = "both"
+    """Where courses are high that have a high side."""
+    seed: int = 1
+    """Of courses, robots and errors."""
+    beside: Path | None = None
+    """The model that the bundle was made of: also measured by swap eval, on the same courses."""
+    robot: str | None = None
+    """Refuse a bundle of another robot than this."""
+    renderer: Literal["rays", "gl"] = "rays"
+    """How the robot's camera sees: MuJoCo's rays, or its OpenGL renderer (MUJOCO_GL=egl)."""
+    as_trained: bool = False
+    """Physics in steps of 5 ms with pyramidal friction cones, as training has it, in place of 1 ms
+    with elliptic ones: what then is lost is not the physics'."""
+    real_time: bool = False
+    """By the clock; without it the two processes wait for each other, and a seed tells all."""
+    json: Path | None = None
+    """Also write the figures to this file."""
+
+    def __post_init__(self) -> None:
+        check_numbers(
+            self,
+            "--",
+            at_least_1=("points", "trials"),
+            not_negative=("sizes",),
+            positive=("speed",),
+            filled=("family",),
+        )
+
+
+def run(args: Args) -> int:
+    writable(args.json)
+    from swap.cli.progress import ProgressLine
+    from swap.courses import FAMILIES, difficulty_of
+    from swap.deploy.bundle import read_bundle
+    from swap.evaluate.success import Progress, check_speed, points
+    from swap.evaluate.success import measure as evaluate
+    from swap.runs.trained_robot import load_trained
+    from swap.sim2sim.cfg import AS_TRAINED, SimCfg
+    from swap.sim2sim.measure import measure
+
+    check_speed(args.speed)
+    bundle = read_bundle(args.bundle, robot=args.robot)
+    families = tuple(FAMILIES.from_user(word).name for word in args.family)
+    if args.sizes and len(families) != 1:
+        raise UserError("--sizes are of one family; name it with --family, e.g. --family box")
+    wanted = points(families, args.points)
+    if args.sizes:
+        wanted = [(families[0], difficulty_of(families[0], size)) for size in args.sizes]
+    model = None if args.beside is None else load_trained(args.beside)
+    with ProgressLine() as told:
+        rows = list(
+            measure(
+                bundle,
+                wanted,
+                trials=args.trials,
+                speed_mps=args.speed,
+                seed=args.seed,
+                side=args.side,
+                cfg=AS_TRAINED if args.as_trained else SimCfg(),
+                renderer=args.renderer,
+                real_time=args.real_time,
+                told=lambda ended, total: told(Progress(ended, total, ended / total)),
+            )
+        )
+    notes = ["low, high: 95 % interval (Wilson). failures: how many trials ended so."]
+    if model is not None:
+        same = evaluate(
+            model,
+            wanted,
+            trials=args.trials,
+            speeds_mps=(args.speed,),
+            device=chosen("cpu"),
+            seed=args.seed,
+            side=args.side,
+        )
+        for row, other in zip(rows, same, strict=True):
+            row |= {"swap eval": other["success"], "its low": other["low"]}
+            row |= {"its high": other["high"]}
+        notes.append(f"swap eval: torch and training's simulator, {args.beside}, same courses.")
+    how = "in real time" if args.real_time else "in lock-step"
+    how += ", physics as trained" if args.as_trained else ", 1 kHz"
+    title = f"{args.bundle}: success at {args.speed:g} m/s in another simulator, {how}"
+    facts = {"bundle": bundle.seal, "seed": args.seed, "renderer": args.renderer}
+    show(Report(title, rows, notes, facts), args.json)
+    return 0

@@ -1,0 +1,127 @@
+"""The robot and its course in C MuJoCo, and its motors: torques from commands at every step."""
+
+import mujoco
+import numpy as np
+
+from swap.deploy.joints import Motor
+from swap.deploy.messages import MotorCommand, RobotState
+from swap.robots import Robot
+from swap.robots.mjcf import build_spec
+from swap.sim2sim.cfg import SimCfg, Trial, chance
+
+HIDDEN = 3
+"""The geom group of the robot itself: its camera does not look at it."""
+
+
+class Body:
+    """One robot on one course. Motors are listed as `motors` says, not as the model has them."""
+
+    def __init__(self, robot: Robot, motors: tuple[Motor, ...], cfg: SimCfg, trial: Trial) -> None:
+        self.robot, self.cfg = robot, cfg
+        self.model = self._compile(trial)
+        self.data = mujoco.MjData(self.model)
+        names = robot.joint_names
+        self._joint = np.array([names.index(motor.joint) for motor in motors])
+        self._sign = np.array([motor.sign for motor in motors], float)
+        self._zero = np.array([motor.zero_rad for motor in motors])
+        joints = [robot.joints[k] for k in self._joint]
+        self._peak = np.array([joint.motor.torque for joint in joints])
+        self._no_load = np.array([joint.motor.speed for joint in joints])
+        draw = chance(trial, "motors")
+        n = len(motors)
+        self._kp, self._kd = draw.uniform(*cfg.gains, n), draw.uniform(*cfg.gains, n)
+        self._strength = draw.uniform(*cfg.strength, n)
+        self._errors = chance(trial, "sensors")
+        self.torque_share = 0.0
+        self._stand(trial)
+
+    def _compile(self, trial: Trial) -> mujoco.MjModel:
+        course, cfg = trial.course, self.cfg
+        spec = build_spec(self.robot, course.n, course.pos, course.quat, course.half)
+        spec.option.timestep = cfg.timestep_s
+        if cfg.elliptic:
+            spec.option.cone = mujoco.mjtCone.mjCONE_ELLIPTIC
+        draw = chance(trial, "body")
+        friction = max(float(draw.uniform(*cfg.friction)), course.friction)
+        for geom in spec.geoms:
+            if geom.name.startswith("box"):
+                geom.friction = (friction, 0.005, 0.0001)
+            else:
+                geom.group = HIDDEN
+        model = spec.compile()
+        trunk = model.body("trunk").id
+        legs = np.arange(trunk + 1, model.nbody)
+        factor = draw.uniform(*cfg.link_mass, len(legs))
+        model.body_mass[legs] *= factor
+        model.body_inertia[legs] *= factor[:, None]
+        extra = 1 + draw.uniform(*cfg.payload) * self.robot.mass / model.body_mass[trunk]
+        model.body_mass[trunk] *= extra
+        model.body_inertia[trunk] *= extra
+        model.body_ipos[trunk] += draw.uniform(-cfg.com_m, cfg.com_m, 3)
+        mujoco.mj_setConst(model, mujoco.MjData(model))
+        return model
+
+    def _stand(self, trial: Trial) -> None:
+        draw, data = chance(trial, "start"), self.data
+        ahead, aside = self.cfg.start_m
+        data.qpos[0], data.qpos[1] = draw.uniform(-ahead, ahead), draw.uniform(-aside, aside)
+        data.qpos[2] = trial.course.start_z + self.robot.stance + 0.01
+        half_yaw = draw.uniform(-self.cfg.start_yaw_rad, self.cfg.start_yaw_rad) / 2
+        data.qpos[3:7] = np.cos(half_yaw), 0, 0, np.sin(half_yaw)
+        data.qpos[7:] = self.robot.default_pose
+        mujoco.mj_forward(self.model, data)
+
+    # --- motors and sensors ---------------------------------------------------------------------
+    def step(self, command: MotorCommand | None) -> None:
+        """One physics step under a command; none: motors are off."""
+        data, at = self.data, self._joint
+        if command is None:
+            data.ctrl[:] = 0
+        else:
+            pos, vel = data.qpos[7:][at], data.qvel[6:][at]
+            target = self._sign * (command.pos - self._zero)
+            wish = self._kp * command.kp * (target - pos) - self._kd * command.kd * vel
+            wish = self._strength * (wish + self._sign * command.torque)
+            share = vel / self._no_load
+            upper = self._peak * (1 - share).clip(0, 1)
+            lower = -self._peak * (1 + share).clip(0, 1)
+            self.torque_share = max(self.torque_share, float(np.abs(wish / self._peak).max()))
+            data.ctrl[at] = wish.clip(lower, upper)
+        mujoco.mj_step(self.model, data)
+
+    def state(self) -> RobotState:
+        """As its own electronics measure it, with their errors."""
+        data, at, cfg, draw = self.data, self._joint, self.cfg, self._errors
+        error = draw.normal(size=3) * cfg.attitude_rad / 2
+        quat, turned = np.empty(4), np.array([1.0, *error])
+        mujoco.mju_mulQuat(quat, data.qpos[3:7], turned / np.linalg.norm(turned))
+        n = len(at)
+        pos = data.qpos[7:][at] + draw.normal(size=n) * cfg.joint_pos_rad
+        vel = data.qvel[6:][at] + draw.normal(size=n) * cfg.joint_vel_rps
+        gyro = data.qvel[3:6] + draw.normal(size=3) * cfg.gyro_rps
+        torque = self._sign * data.ctrl[at]
+        return RobotState(
+            data.time, quat, gyro, self._sign * pos + self._zero, self._sign * vel, torque
+        )
+
+    # --- what is true ---------------------------------------------------------------------------
+    @property
+    def diverged(self) -> bool:
+        return not np.isfinite(self.data.qpos).all() or bool(np.abs(self.data.qvel).max() > 1e4)
+
+    def feet(self) -> np.ndarray:
+        """Centres of the feet in the world, [4, 3]."""
+        ids = [self.model.geom(f"{leg.name}_foot").id for leg in self.robot.legs]
+        return self.data.geom_xpos[ids]
+
+    def trunk_force(self) -> np.ndarray:
+        """Net contact force on the trunk, N, world [3]."""
+        total, force = np.zeros(3), np.zeros(6)
+        trunk = self.model.body("trunk").id
+        for k in range(self.data.ncon):
+            contact = self.data.contact[k]
+            sides = [self.model.geom_bodyid[g] == trunk for g in contact.geom]
+            if any(sides):
+                mujoco.mj_contactForce(self.model, self.data, k, force)
+                total += (1 if sides[1] else -1) * contact.frame.reshape(3, 3).T @ force[:3]
+        return total

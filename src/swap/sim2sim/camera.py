@@ -1,0 +1,83 @@
+"""The simulated robot's depth camera: MuJoCo's own rays or its own renderer, faults and latency."""
+
+from typing import Literal
+
+import mujoco
+import numpy as np
+
+from swap.deploy.messages import DepthImage
+from swap.deploy.spec import CameraSpec
+from swap.errors import UserError
+from swap.sim2sim.body import HIDDEN, Body
+from swap.sim2sim.cfg import Trial, chance
+
+Renderer = Literal["rays", "gl"]
+SHOWN = np.array([group != HIDDEN for group in range(6)], np.uint8)
+
+
+class Camera:
+    """Images of one robot's life."""
+
+    def __init__(self, body: Body, camera: CameraSpec, trial: Trial, renderer: Renderer) -> None:
+        self._body, self._spec, self._draw = body, camera, chance(trial, "camera")
+        self._id = body.model.camera("depth").id
+        right = (np.arange(camera.cols) - (camera.cols - 1) / 2) * camera.pixel
+        down = (np.arange(camera.rows) - (camera.rows - 1) / 2) * camera.pixel
+        rays = np.broadcast_arrays(right[None], -down[:, None], -1.0)
+        self._rays = np.stack(rays, -1).reshape(-1, 3)  # MuJoCo's cameras look along -z
+        self._gl = gl_renderer(body, camera) if renderer == "gl" else None
+
+    def take(self) -> DepthImage:
+        """An image of this moment, spoilt."""
+        z = self.clean() if self._gl is None else self.rendered()
+        return DepthImage(float(self._body.data.time), self._spoil(z).astype(np.float32))
+
+    def clean(self) -> np.ndarray:
+        """z-depth in metres [rows, cols], 0 where nothing is seen; by rays."""
+        model, data, n = self._body.model, self._body.data, len(self._rays)
+        world = self._rays @ data.cam_xmat[self._id].reshape(3, 3).T
+        hit, z = np.empty(n, np.int32), np.empty(n)
+        far = 2 * self._spec.far_m * float(np.linalg.norm(self._rays, axis=1).max())
+        mujoco.mj_multiRay(
+            model, data, data.cam_xpos[self._id], world.ravel(), SHOWN, 1, -1, hit, z, None, n, far
+        )
+        return np.where(hit >= 0, z, 0).reshape(self._spec.rows, self._spec.cols)
+
+    def rendered(self) -> np.ndarray:
+        """The same by MuJoCo's OpenGL renderer."""
+        assert self._gl is not None
+        renderer, option = self._gl
+        renderer.update_scene(self._body.data, camera="depth", scene_option=option)
+        z = np.asarray(renderer.render(), float)
+        return np.where(z < 2 * self._spec.far_m, z, 0)
+
+    def _spoil(self, z: np.ndarray) -> np.ndarray:
+        cfg, draw = self._body.cfg, self._draw
+        seen = z > 0
+        far = np.where(seen, z, 2 * self._spec.far_m)
+        jump = np.zeros_like(z)
+        across, along = np.abs(np.diff(far, axis=1)), np.abs(np.diff(far, axis=0))
+        jump[:, 1:], jump[1:] = across, np.maximum(jump[1:], along)
+        edge = (jump > cfg.edge_m) & (draw.random(z.shape) < cfg.edge_holes)
+        lost = edge | (draw.random(z.shape) < cfg.holes)
+        noisy = z + (cfg.depth_m + cfg.depth_per_m * z * z) * draw.normal(size=z.shape)
+        return np.where(seen & ~lost, np.maximum(noisy, 1e-3), 0)
+
+    def close(self) -> None:
+        if self._gl is not None:
+            self._gl[0].close()
+
+
+def gl_renderer(body: Body, camera: CameraSpec) -> tuple[mujoco.Renderer, mujoco.MjvOption]:
+    up = camera.pixel * camera.rows / 2
+    body.model.cam_fovy[:] = np.degrees(2 * np.arctan(up))
+    option = mujoco.MjvOption()
+    option.geomgroup[HIDDEN] = 0
+    try:
+        renderer = mujoco.Renderer(body.model, camera.rows, camera.cols)
+    except Exception as error:  # of many kinds, by what is missing
+        raise UserError(
+            f"MuJoCo's renderer does not work here ({error}); set MUJOCO_GL=egl, or use rays"
+        ) from None
+    renderer.enable_depth_rendering()
+    return renderer, option
