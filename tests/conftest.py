@@ -7,27 +7,27 @@ import pytest
 import torch
 from hypothesis import HealthCheck, settings
 
-# Before anything imports Triton: without a GPU its kernels are interpreted.
+# Set before anything imports Triton: without a GPU its kernels are interpreted.
 if not torch.cuda.is_available():
     os.environ.setdefault("TRITON_INTERPRET", "1")
 
-# Derandomised: a red run is red again when it is looked into. Torch is slow to wake: no deadline.
+# Derandomised, so that a failure can be reproduced. No deadline, because torch starts slowly.
 settings.register_profile(
     "swap", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
 )
 settings.load_profile("swap")
 
-# Two test processes share the machine; one thread each keeps them out of each other's way.
+# Two test processes share the machine; with one thread each they do not slow each other down.
 torch.set_num_threads(1)
 
-# Under nohup SIGHUP is ignored, and so it would be by the runs that tests start and hang up on.
+# Under nohup SIGHUP is ignored; the runs that tests start and hang up on would ignore it too.
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 @pytest.fixture
 def kernels(monkeypatch):
-    """All kernels of Triton are used, on a GPU or interpreted; the names of those that were
-    launched. Their plain twin is the same in double precision, which they leave alone."""
+    """Switches all Triton kernels on, on a GPU or interpreted, and returns the names of those that
+    were launched. Kernels do not run in double precision, so tests compare with that."""
     pytest.importorskip("triton")
     from swap.device import triton_launch
 

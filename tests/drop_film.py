@@ -1,4 +1,4 @@
-"""A path in, a film of one second out: a robot is dropped with its forefeet on a box."""
+"""Writes a film of one second in which a robot is dropped with its front feet on a box."""
 
 from pathlib import Path
 
@@ -13,13 +13,13 @@ from swap.view.film import Film
 from swap.view.render import PictureCfg
 
 PITCH_RAD = -0.40
-"""Nose up: the forefeet come down on the box."""
+"""Nose up, so that the front feet come down on the box."""
 FORE, HIND = (0.0, 1.35, -1.9), (0.0, 1.05, -1.2)
-"""Joint targets: bent forelegs, stretched hind legs."""
+"""Joint targets: bent front legs, stretched hind legs."""
 
 
 def drop(path: str | Path, steps: int = 50, look: PictureCfg | None = None) -> list[np.ndarray]:
-    """Writes the film with the CPU engine; returns its frames."""
+    """Write the film with the CPU engine and return its frames."""
     robot = load("apollo")
     course = make("box", difficulty_of("box", 0.45), np.random.default_rng(3))
     engine = make_engine("cpu", robot, [course], n=1, threads=1)

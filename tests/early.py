@@ -1,5 +1,6 @@
-"""`python early.py EVENT WORD SIGNAL COMMAND ...`: swap, and a signal at a chosen moment: the first
-audit event of that name (import, open, os.mkdir, ...) whose first argument has WORD in it."""
+"""`python early.py EVENT WORD SIGNAL COMMAND ...` runs a swap command and sends itself a signal at
+the first audit event of that name (import, open, os.mkdir, ...) whose first argument contains WORD.
+"""
 
 import os
 import sys

@@ -1,8 +1,8 @@
-"""CUDA graphs on a CPU: operations of torch are written down once and done again at every replay.
+"""Imitates CUDA graphs on a CPU: torch operations are recorded once and repeated at every replay.
 
-As on a GPU, a recording does nothing by itself, a replay works on the very memory that was there
-when it was recorded, and the tensors it gave out are overwritten. What the host does in between
-(Python's numbers, the choice of a branch) is not done again. Warp's kernels are not seen.
+As on a GPU, recording itself computes nothing, a replay works on the memory that was recorded, and
+overwrites the tensors that it returned. What the host does in between (Python numbers, the choice
+of a branch) is not repeated. Warp kernels are not recorded.
 """
 
 from contextlib import contextmanager, nullcontext
@@ -15,13 +15,13 @@ from swap.device import cuda_graph
 
 
 class Graph:
-    """A `torch.cuda.CUDAGraph`."""
+    """Stands in for `torch.cuda.CUDAGraph`."""
 
     def __init__(self) -> None:
         self.replays, self._steps = 0, []
 
     def register_generator_state(self, generator: torch.Generator) -> None:
-        """Chance is an argument of what draws, and goes on by itself."""
+        """Do nothing: generators are arguments of recorded operations and advance by themselves."""
 
     def note(self, func, args, kwargs, made) -> None:
         self._steps.append((func, args, kwargs, made))
@@ -37,7 +37,7 @@ class Graph:
 
 
 class Recorder(TorchDispatchMode):
-    """Writes down; what lives outside is as it was, when all has been written."""
+    """Records operations; `undo` then restores all outside tensors to what they were."""
 
     def __init__(self, graph: Graph) -> None:
         super().__init__()
@@ -86,7 +86,7 @@ def tensors_in(tree) -> list[torch.Tensor]:
 
 
 def install(monkeypatch) -> None:
-    """From here on work is recorded on every device."""
+    """Make GraphedCallable record on every device."""
     monkeypatch.setattr(cuda_graph, "can_record", lambda device: True)
     fakes = {
         "Stream": Stream,

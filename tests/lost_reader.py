@@ -1,7 +1,8 @@
-"""Runs whose reader is gone when the signal comes: torch is loaded once, every run is a fork.
+"""Stops runs whose output reader is gone when the signal comes; every run is a fork, so that torch
+is loaded once.
 
-`python lost_reader.py FOLDER TRIES` prints exit codes, and what is saved of what was done, as JSON;
-tests/cli/test_signals.py judges.
+`python lost_reader.py FOLDER TRIES` prints exit codes, and the iterations done and saved, as JSON
+for tests/cli/test_signals.py.
 """
 
 import gc
@@ -24,7 +25,7 @@ TRAIN = ("swap", "train", "--preset", TOY, "--device", "cpu", "--no-tensorboard"
 
 
 def stopped(run: Path, sig: int, iterations: int) -> int:
-    """The exit code of a run that loses its reader after so many iterations, and is stopped."""
+    """The exit code of a run that loses its reader after `iterations` and is then stopped."""
     reader, writer = os.pipe()
     child = os.fork()
     if child == 0:
@@ -35,9 +36,7 @@ def stopped(run: Path, sig: int, iterations: int) -> int:
         sys.argv = [*TRAIN, str(run)]
         try:
             cli.main()
-        except (
-            SystemExit
-        ) as end:  # what Python does at its end, but for ending the parent's threads
+        except SystemExit as end:  # as Python's own exit, but without ending the parent's threads
             sys.stdout.flush()
             os._exit(int(end.code or 0))
         os._exit(99)

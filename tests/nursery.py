@@ -1,7 +1,7 @@
-"""Kills a run again and again: torch is loaded once, every run is a fork that SIGKILL ends, before
-it makes, opens, renames or removes a file. Which one is drawn from a seed: the clock has no say.
+"""Kills a run again and again. Every run is a fork, so that torch is loaded once, and SIGKILL ends
+it just before it makes, opens, renames or removes a file. A seed chooses the moment, not the clock.
 
-`python nursery.py TRAINEE FOLDER KILLS` prints what it saw as JSON; tests/runs/test_kill.py judges.
+`python nursery.py TRAINEE FOLDER KILLS` prints the results as JSON for tests/runs/test_kill.py.
 """
 
 import gc
@@ -38,12 +38,12 @@ SMALL = ParkourCfg(
     policy=PolicyCfg(actor_hidden=(16,), critic_hidden=(16,)),
     ppo=PPOCfg(steps=6, epochs=1, minibatches=2),
 )
-"""The real thing, as small as can be; episodes end in every third rollout."""
+"""A real training config, as small as possible; episodes end in every third rollout."""
 TRAINEES: dict[str, TrainCfg] = {"toy": ToyCfg(), "parkour": SMALL}
 
 
 def sit(cfg: TrainCfg, folder: Path, iterations: int, resume: Checkpoint | None = None) -> None:
-    """So many iterations in all, undisturbed."""
+    """Train up to `iterations` in all, without a kill."""
     seed_everything(cfg.seed)
     run = RunCfg(iterations=iterations, save_minutes=60.0, tensorboard=False)
     train(cfg.build("cpu"), folder, run, resume=resume, board=PlainBoard(every_s=1e9))
@@ -55,7 +55,7 @@ def live(kind: str, folder: Path, iterations: int | None = None, save_minutes: f
     train(
         cfg.build("cpu"),
         folder,
-        # Small shards: many files, many moments to be killed in.
+        # Small shards give many files, and so many moments at which to kill.
         RunCfg(iterations=iterations, save_minutes=save_minutes, shard_mib=6e-3, tensorboard=False),
         resume=load(folder) if numbered(folder / FOLDER) else None,
         board=PlainBoard(every_s=1e9),
@@ -63,7 +63,7 @@ def live(kind: str, folder: Path, iterations: int | None = None, save_minutes: f
 
 
 class Operations:
-    """Counts what a process does to the files of a run, and ends it before a chosen one."""
+    """Counts a process's file operations in a run, and kills it before a chosen one."""
 
     CHANGES = ("os.mkdir", "os.rename", "os.remove", "os.rmdir")
 
@@ -73,7 +73,7 @@ class Operations:
         sys.addaudithook(self._hook)
 
     def watch(self, folder: Path, last: float = math.inf) -> None:
-        """From now on, in this folder; the process does not live to see number `last`."""
+        """Count from now on, in this folder; the process is killed before operation `last`."""
         self.folder, self.count, self.last = str(folder), 0, last
 
     def _hook(self, event: str, args: tuple[Any, ...]) -> None:
@@ -103,7 +103,7 @@ def kill_one(kind: str, folder: Path, operations: Operations, last: int) -> None
 
 
 def figures(run: Path) -> list[dict[str, float]]:
-    """Metrics by iteration, without the clock's."""
+    """Metrics by iteration, without times."""
     timed = ("wall_s", "time/")
     return [{k: x for k, x in row.items() if not k.startswith(timed)} for row in read_metrics(run)]
 
@@ -111,7 +111,7 @@ def figures(run: Path) -> list[dict[str, float]]:
 def main(kind: str, folder: Path, kills: int) -> None:
     torch.set_num_threads(1)
     chance, operations = random.Random(0), Operations()
-    # What is imported or compiled only when it is used, is so here. Its threads end before a fork.
+    # Import and compile everything that is loaded on first use here; its threads end before a fork.
     rehearsal = folder.with_name("rehearsal")
     operations.watch(rehearsal)
     live(kind, rehearsal, iterations=4)

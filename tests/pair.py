@@ -1,7 +1,7 @@
-"""Two processes that train together, as forks of this one: torch is loaded once.
+"""Runs two processes that train together, as forks of this one, so that torch is loaded once.
 
-tests/pair_learn.py and tests/pair_runs.py are scripts of scenarios; each prints as JSON what every
-scenario gave in either process, for a test to judge.
+tests/pair_learn.py and tests/pair_runs.py are scripts of scenarios; each prints, as JSON for a
+test, what every scenario returned in both processes.
 """
 
 import gc
@@ -22,17 +22,17 @@ SIZE = 2
 
 
 def watch(script: str, folder: Path) -> dict[str, list[Any]]:
-    """Run a script of scenarios: what each of them gave in either process."""
+    """Run a script of scenarios and return what each of them returned in both processes."""
     told: dict[str, list[Any]] = told_by(script, folder)[0]
     for name, each in told.items():
         for one in each:
-            assert isinstance(one, dict), f"{name}: {one}"  # else it is a traceback
+            assert isinstance(one, dict), f"{name}: {one}"  # otherwise it is a traceback
     return told
 
 
 def play(scenarios: Mapping[str, Callable[[ProcessGroup], Any]], folder: Path) -> None:
-    """In a script: play all of them and print what they gave."""
-    gc.collect()  # threads of what was imported or compiled by now end before a fork
+    """Called by a script: run all scenarios and print what they returned."""
+    gc.collect()  # so that threads of imported or compiled code end before a fork
     print(json.dumps({name: both(work, folder / name) for name, work in scenarios.items()}))
 
 
@@ -42,7 +42,7 @@ def begin() -> None:
 
 
 def both(work: Callable[[ProcessGroup], Any], folder: Path) -> list[Any]:
-    """What `work` gives in each of two processes; a traceback if it fails."""
+    """What `work` returns in each of two processes; a traceback if it fails."""
     folder.mkdir(parents=True)
     children = []
     for rank in range(SIZE):

@@ -1,4 +1,5 @@
-"""One process with all samples, and two with half of them each: `python pair_learn.py FOLDER`."""
+"""Compares one process with all samples to two with half of them each: `python pair_learn.py
+FOLDER`."""
 
 import hashlib
 import sys
@@ -29,7 +30,7 @@ KEPT = ("action", "mean", "log_prob", "value", "reward", "terminated", "truncate
 
 
 def apart(here, there) -> float:
-    """The largest difference of two lists of tensors."""
+    """The largest difference between two lists of tensors."""
     pairs = zip(here, there, strict=True)
     return max(float((a.detach() - b.detach()).abs().max()) for a, b in pairs if a.numel())
 
@@ -43,13 +44,13 @@ def timeless(told) -> dict[str, float]:
 
 
 def kept(rollout: Rollout) -> list[torch.Tensor]:
-    """What was stored of every step, [T, N, ...] each."""
+    """All that a rollout stores of its steps, [T, N, ...] each."""
     named = [getattr(rollout, name) for name in KEPT]
     return [*rollout.inputs, *(rollout.mirrored or ()), *named]
 
 
 def ready(processes: ProcessGroup, kind: str, **ppo) -> tuple[Trainer, Trainer]:
-    """One trainer alone that holds a rollout, and ours that holds its part of that rollout."""
+    """A single-process trainer with a whole rollout, and this process's with its part of it."""
     cfg = replace(small(equivariant=kind == "none", **ppo), symmetry=SymmetryCfg(kind))
     whole = Trainer(cfg, Toy(WORLDS))
     whole.iterate()
@@ -70,7 +71,8 @@ def ready(processes: ProcessGroup, kind: str, **ppo) -> tuple[Trainer, Trainer]:
 
 
 def minibatches(trainer: Trainer, half: Trainer):
-    """Rows for ours and for the one alone: its k-th minibatch is our k-th and the other's."""
+    """Rows of minibatches for this process and for the single one, whose k-th minibatch is the k-th
+    of both processes together."""
     n, steps, count = half.env.n, half.rollout.steps, trainer.cfg.ppo.minibatches
     orders = [
         torch.randperm(steps * n, generator=torch.Generator().manual_seed(7 + rank))
@@ -107,7 +109,8 @@ def ppo(processes: ProcessGroup, kind: str) -> dict[str, Any]:
 
 
 def fault(processes: ProcessGroup) -> dict[str, Any]:
-    """A sample of the second process is not finite: nobody takes the step, and it counts once."""
+    """If a sample of the second process is not finite, no process takes the step, and it counts
+    once."""
     _, half = ready(processes, "none")
     before = [x.clone() for x in half.state_dict().values()]
     if processes.rank == 1:
@@ -177,7 +180,7 @@ def amp(processes: ProcessGroup) -> dict[str, Any]:
 
 
 def statistics(processes: ProcessGroup) -> dict[str, Any]:
-    """Of uneven shares, pooled every now and then."""
+    """Running statistics of uneven shares, pooled at intervals."""
     rep = signs(1, -1, 1)
     whole, half = RunningNorm(rep), RunningNorm(rep)
     pooled, chance = PooledNorms(processes, half), torch.Generator().manual_seed(2)
@@ -192,7 +195,7 @@ def statistics(processes: ProcessGroup) -> dict[str, Any]:
 
 # --- worlds shared out ----------------------------------------------------------------------------
 class Part(Toy):
-    """Some of the worlds of Toy(WORLDS): all draw the same luck, each takes its own."""
+    """Part of the worlds of Toy(WORLDS): each process draws all random numbers and uses its own."""
 
     def __init__(self, processes: ProcessGroup) -> None:
         self.processes = processes
@@ -208,8 +211,8 @@ class Part(Toy):
 
 
 class Same(Trainer):
-    """Explores with its part of the noise that all worlds have, and holds its normalisers: those of
-    a team learn of each other's worlds only after a rollout."""
+    """Explores with its part of the noise of all worlds, and keeps its normalisers fixed, because
+    processes only share theirs after a rollout."""
 
     def __init__(self, cfg, processes: ProcessGroup) -> None:
         super().__init__(cfg, Part(processes), processes=processes)
@@ -224,7 +227,7 @@ class Same(Trainer):
 
 
 def whole_iterations(processes: ProcessGroup) -> dict[str, Any]:
-    """The same worlds and the same noise, two iterations; one minibatch leaves no choice."""
+    """Two iterations with the same worlds and noise; with one minibatch there is no shuffling."""
     cfg = small(minibatches=1, epochs=4)
     one, ours = Same(cfg, ProcessGroup()), Same(cfg, processes)
     before = [p.detach().clone() for p in ours.ppo.parameters]
@@ -252,7 +255,7 @@ def training(processes: ProcessGroup) -> dict[str, Any]:
 
 def main(folder: Path) -> None:
     begin()
-    Trainer(small(), Toy(4)).iterate()  # what is imported only when it is used, is so here
+    Trainer(small(), Toy(4)).iterate()  # so that lazy imports happen before the forks
     several: dict[str, Callable[[ProcessGroup], Any]] = {
         f"ppo {kind}": lambda processes, kind=kind: ppo(processes, kind) for kind in KINDS
     }

@@ -1,4 +1,5 @@
-"""Runs of two processes: resumed, interrupted, left alone. `python pair_runs.py FOLDER`."""
+"""Tests runs of two processes: resumed, interrupted, or left by a crashed process: `python
+pair_runs.py FOLDER`."""
 
 import os
 import signal
@@ -28,7 +29,7 @@ class Silent(PlainBoard):
 
 
 def sit(cfg, folder, processes, iterations, what=lambda iteration: None):
-    """So many iterations in all, and `what` happens before each."""
+    """Train up to `iterations` in all, and call `what` before each."""
     seed_everything(processes.rank)
     run = RunCfg(iterations=iterations, save_minutes=60.0, tensorboard=False)
     resume = load(folder) if numbered(folder / FOLDER) else None
@@ -63,7 +64,7 @@ def resumed(processes: ProcessGroup, folder: Path, cfg) -> dict[str, Any]:
 
 
 def interrupted(processes: ProcessGroup, folder: Path) -> dict[str, Any]:
-    """Everyone hears a signal in the third iteration."""
+    """All processes get a signal in the third iteration."""
 
     def what(iteration: int) -> None:
         if iteration == 3:
@@ -88,7 +89,7 @@ def crashed(processes: ProcessGroup, folder: Path) -> dict[str, Any]:
 
 def main(folder: Path) -> None:
     begin()
-    tiny_swap.CFG.build("cpu").iterate()  # what is compiled only when it is used, is so here
+    tiny_swap.CFG.build("cpu").iterate()  # so that lazy compilation happens before the forks
     scenarios = {
         "blind": lambda processes: resumed(processes, folder / "blind", SMALL),
         "sees": lambda processes: resumed(processes, folder / "sees", tiny_swap.CFG),

@@ -1,4 +1,4 @@
-"""A script beside the tests, run in a Python of its own."""
+"""Runs a script of this folder in its own Python process."""
 
 import json
 import subprocess
@@ -8,9 +8,9 @@ from typing import Any
 
 
 def told_by(script: str, *words: str | Path) -> tuple[Any, str]:
-    """What it printed last, read as JSON, and all it said on stderr."""
+    """The last line that it printed, read as JSON, and its stderr."""
     done = subprocess.run(
-        # Python warns of forks beside threads; there is nothing for them to do.
+        # Python warns of forks in a process with threads; these threads are idle.
         [sys.executable, "-Wignore::DeprecationWarning", Path(__file__).with_name(script), *words],
         capture_output=True,
         text=True,

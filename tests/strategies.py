@@ -1,4 +1,4 @@
-"""Random representations for the tests that want any."""
+"""Provides random representations for property tests."""
 
 from hypothesis import strategies as st
 

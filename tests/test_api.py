@@ -1,4 +1,4 @@
-"""A stranger's first lines of Python."""
+"""Tests the first lines of Python that a new user would write."""
 
 import pytest
 import torch

@@ -1,4 +1,4 @@
-"""constraints.lock is what set-up installs: it must say what constraints.txt says."""
+"""constraints.lock, from which set-up installs, agrees with constraints.txt."""
 
 import importlib.util
 import re

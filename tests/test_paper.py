@@ -1,5 +1,5 @@
-"""docs/paper.md promises nothing that is not there: commands exist, pictures lie behind links, and
-what is missing names a study that ships."""
+"""docs/paper.md is true: its commands exist, its links lead to pictures, and missing results name a
+study that ships."""
 
 import importlib
 import re

@@ -1,4 +1,4 @@
-"""What the README shows must run."""
+"""The commands in the README run."""
 
 import importlib
 import re
@@ -33,7 +33,7 @@ def test_every_command_is_in_the_readme_and_every_linked_file_exists():
 
 @pytest.mark.parametrize("line", COMMANDS)
 def test_every_command_line_has_options_that_exist(line, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)  # whoever followed the README has runs of these names here
+    monkeypatch.chdir(tmp_path)  # a reader of the README may have runs of these names here
     name, options = cli.match_command(shlex.split(line)[1:])
     module = importlib.import_module(f"swap.cli.{name.replace(' ', '_')}")
     if not options:  # the name of a command

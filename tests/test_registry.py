@@ -1,4 +1,4 @@
-"""Names and import strings: what they find, what they refuse, and what they never run."""
+"""Tests what names and import strings find, what they refuse, and what they never run."""
 
 import importlib
 import sys
@@ -23,7 +23,7 @@ class Thing:
 
 @pytest.fixture
 def things(tmp_path, monkeypatch):
-    """A registry of its own, and a file that leaves a mark whenever it is run."""
+    """A separate registry, and a file that leaves a mark whenever it is run."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(registry, "_REGISTRIES", list(registry._REGISTRIES))
     monkeypatch.setattr(sys, "path", list(sys.path))
@@ -144,7 +144,7 @@ def test_a_module_of_the_working_folder_is_found_after_installed_ones(things, ca
 
 
 def test_a_file_finds_what_lies_beside_it_and_is_a_module_of_its_own(things):
-    """Its classes can be looked up, as typed configs must be."""
+    """The classes of a user's file can be looked up by module, as typed configs need."""
     from swap.runs import from_json, to_json
 
     Path("sub").mkdir()

@@ -1,4 +1,5 @@
-"""Named tensors: live, written in place, and what does not fit is named."""
+"""Named tensors are not copied, are written in place, and errors name the tensor that does not
+fit."""
 
 import pytest
 import torch
@@ -8,7 +9,7 @@ from swap.state_dict import Buffers, copy_into, join_states, sub_state
 
 
 class Walker(Buffers):
-    """Keeps two tensors; the network and the third one are no part of its state."""
+    """Saves two tensors; the network and the third tensor are not part of its state."""
 
     pos: torch.Tensor
     steps: torch.Tensor

@@ -1,4 +1,4 @@
-"""A toy run in one call, which remembers what it said."""
+"""Runs a toy training in one call, and remembers what it printed."""
 
 from pathlib import Path
 
@@ -8,11 +8,11 @@ from swap.runs.console import PlainBoard
 from toy_preset import ToyCfg
 
 TOY = f"{Path(__file__).with_name('toy_preset.py')}:TOY"
-"""What `swap train --preset` is given."""
+"""The value for `swap train --preset`."""
 
 
 class Silent(PlainBoard):
-    """Remembers what a run says."""
+    """Remembers what a run prints."""
 
     def __init__(self) -> None:
         super().__init__()

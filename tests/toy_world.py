@@ -1,4 +1,5 @@
-"""A toy world for tests: a craft with a left and a right thruster and a rudder seeks the origin."""
+"""A toy world for tests: a craft with a left and a right thruster and a rudder must reach the
+origin."""
 
 from typing import NamedTuple
 
@@ -27,10 +28,10 @@ class Step(NamedTuple):
 
 
 class Toy:
-    """Both thrusters push ahead, their difference and the rudder push to the left. Leaving the
-    arena ends an episode for good, LIMIT steps cut it short. `mirrored` is the same in a mirror.
+    """Both thrusters push forward; their difference and the rudder push to the left. Leaving the
+    arena terminates an episode, LIMIT steps truncate it. `mirrored` makes the mirrored world.
 
-    Sums of a left and a right term are taken first, so that mirrored runs agree in every bit.
+    Left and right terms are added to each other first, so that mirrored runs agree in every bit.
     """
 
     def __init__(
@@ -95,7 +96,7 @@ class Toy:
         self.done, self.returns = 0, 0.0
         return out
 
-    # --- put away and taken out again -----------------------------------------------------------
+    # --- saving and restoring -------------------------------------------------------------------
     KEPT = ("pos", "vel", "clock", "ended", "total")
 
     def state_dict(self) -> dict[str, Tensor]:

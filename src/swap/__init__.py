@@ -10,7 +10,7 @@ __all__ = ["load", "make_env", "make_gymnasium_env", "make_rsl_rl_env"]
 
 
 def __getattr__(name: str) -> Any:
-    """What is in `swap.api`, imported when it is asked for: `swap --help` is quick."""
+    """Import names of `swap.api` only when they are used, so that `swap --help` is quick."""
     if name in __all__:
         import swap.api
 

@@ -1,10 +1,10 @@
-"""The command `swap`, and `python -m swap`, the same where nothing is installed."""
+"""Runs the command `swap`; `python -m swap` is the same without an installation."""
 
 import signal
 
 
 def main() -> None:
-    # The command line is not there yet to tell of a Ctrl-C, and Python's own way is a traceback.
+    # Until the command line is loaded nothing handles Ctrl-C, and Python would print a traceback.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     from swap.cli.main import main as command
 

@@ -1,5 +1,5 @@
-"""Robots and environments from Python: `swap.load` and `swap.make_env`, and the environment in the
-words of other libraries, `swap.make_gymnasium_env` and `swap.make_rsl_rl_env`.
+"""Provides robots and environments from Python: `swap.load` and `swap.make_env`, and environments
+for other libraries, `swap.make_gymnasium_env` and `swap.make_rsl_rl_env`.
 
 robot = swap.load("swap")
 env = swap.make_env(robot, worlds=4, family="box", size=1.6)
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 def load(model: str | Path) -> TrainedRobot:
-    """A trained robot: from the folder of a run, from a file of `swap keep`, or by its name."""
+    """Load a trained robot from the folder of a run, from a file of `swap keep`, or by its name."""
     return load_trained(Path(model))
 
 
@@ -62,11 +62,11 @@ def make_env(
     device: str = "auto",
     seed: int = 0,
 ) -> ParkourEnv | Trials:
-    """An environment as `of` was trained in: a robot, the name of a preset, or an `EnvCfg`.
+    """Make the environment of a trained robot, of a preset (by name), or of an `EnvCfg`.
 
-    Without a `family` it is that of training, with its curriculum, for ever. With one, every world
-    has a course of that family and `size` (metres or degrees) and is told to walk ahead: one
-    episode each, then `env.finished`, and `env.outcome()` tells how they ended.
+    Without a `family` it is that of training, with its curriculum, and runs for ever. With one,
+    every world has a course of that family and `size` (metres or degrees), a command to walk
+    forward, and one episode; then `env.finished` is true and `env.outcome()` says how each ended.
     """
     cfg = env_cfg(of)
     device = chosen(device)
@@ -88,8 +88,8 @@ def make_gymnasium_env(
     device: str = "auto",
     seed: int = 0,
 ) -> "GymnasiumVectorEnv":
-    """The environment of training as a `gymnasium.vector.VectorEnv`, in NumPy arrays. Of the
-    observations it has those that `groups` names; None: all."""
+    """The environment of training as a `gymnasium.vector.VectorEnv`, in NumPy arrays. `groups`
+    names the observations to return; None: all."""
     with needs(GYMNASIUM):
         from swap.adapters.gymnasium_env import GymnasiumVectorEnv
 
@@ -102,7 +102,7 @@ def make_gymnasium_env(
 def make_single_gymnasium_env(
     of: TrainedRobot | EnvCfg | str = "teacher", **options: Any
 ) -> "GymnasiumEnv":
-    """One world of it as a `gymnasium.Env`: what `gymnasium.make("swap/Parkour-v0")` gives."""
+    """One world as a `gymnasium.Env`: what `gymnasium.make("swap/Parkour-v0")` returns."""
     worlds = make_gymnasium_env(of, 1, **options)
     from swap.adapters.gymnasium_env import GymnasiumEnv
 
@@ -117,8 +117,8 @@ def make_rsl_rl_env(
     device: str = "auto",
     seed: int = 0,
 ) -> "RslRlVecEnv":
-    """The environment of training as an `rsl_rl.env.VecEnv`, for rsl_rl's `OnPolicyRunner`. Of the
-    observations it has those that `groups` names; None: all."""
+    """The environment of training as an `rsl_rl.env.VecEnv`, for rsl_rl's `OnPolicyRunner`.
+    `groups` names the observations to return; None: all."""
     with needs(RSL_RL):
         from swap.adapters.rsl_rl_env import RslRlVecEnv
 

@@ -1,7 +1,7 @@
 """Finds a cache folder for each library: its own, or another one if that cannot be written.
 
-Warp, Triton and Matplotlib keep what they compile or look up under the home folder, and some of
-them end in a traceback where that cannot be written. They all read a variable that names another.
+Warp, Triton and Matplotlib keep caches under the home folder, and some of them fail with a
+traceback if it cannot be written. Each reads an environment variable that names another folder.
 """
 
 import contextlib
@@ -16,7 +16,7 @@ from swap.errors import UserError
 
 @dataclass(frozen=True)
 class Cache:
-    """What is in it, the variable that names it, and where it is by default."""
+    """What a cache holds, the variable that names its folder, and its default folders."""
 
     what: str
     variable: str
@@ -24,7 +24,7 @@ class Cache:
 
     @property
     def folders(self) -> tuple[Path, ...]:
-        """All that have to be writable."""
+        """All folders that must be writable."""
         named = os.environ.get(self.variable)
         cache, config = (
             os.environ.get(f"XDG_{kind}_HOME") or f"~/.{kind.lower()}"
@@ -44,8 +44,8 @@ CACHES = (WARP, TRITON, MATPLOTLIB)
 
 
 def prepare(cache: Cache) -> Path:
-    """Before the library starts: its folder, or another that the variable names from now on, which
-    is told in one line."""
+    """Call this before the library starts. Returns its folder; if that cannot be written, sets the
+    variable to another one and says so in one line."""
     bad = next((folder for folder in cache.folders if not usable(folder)), None)
     if bad is None:
         return cache.folders[0]
@@ -66,7 +66,7 @@ def prepare(cache: Cache) -> Path:
 
 
 def usable(folder: Path) -> bool:
-    """Whether a file can be made there; permissions alone do not tell."""
+    """Whether a file can be made there; this is tried, because permissions alone do not tell."""
     if not folder.is_absolute():
         folder = Path.cwd() / folder
     with contextlib.suppress(OSError):
@@ -77,7 +77,7 @@ def usable(folder: Path) -> bool:
 
 
 def spare_folder(cache: Cache) -> Path | None:
-    """The same at every call, so that what was compiled is found again; nobody else's."""
+    """A private temporary folder, the same at every call so that compiled kernels are reused."""
     with contextlib.suppress(OSError):
         home = Path(tempfile.gettempdir()) / f"swap-{os.getuid()}"
         with contextlib.suppress(FileExistsError):

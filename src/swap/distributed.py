@@ -1,8 +1,9 @@
-"""Communication between processes that train one robot together, one GPU each.
+"""Connects processes that train one robot together, one GPU each.
 
-`torchrun` starts them and says who is who. Every process keeps worlds of its own and a copy of all
-weights; the copies stay equal to the last bit because whatever changes them is first added up over
-all processes. Those calls must be made by all, in the same order. Alone they do nothing at all.
+`torchrun` starts them and gives each its rank. Every process has its own worlds and a copy of all
+weights; the copies stay equal to the last bit because every change is first summed over all
+processes. All processes must make these calls in the same order. In a single process the calls do
+nothing.
 """
 
 import contextlib
@@ -24,11 +25,11 @@ PATIENCE = timedelta(minutes=10)
 
 
 class PeerLostError(Exception):
-    """Another process is gone; what it said last is the reason."""
+    """Another process is gone; its own last message says why."""
 
 
 class ProcessGroup:
-    """This process as number `rank` of `size`. Number 0 leads: it alone speaks and writes."""
+    """This process as number `rank` of `size`. Only number 0, the leader, prints and writes."""
 
     def __init__(self, rank: int = 0, size: int = 1) -> None:
         self.rank, self.size = rank, size
@@ -38,7 +39,7 @@ class ProcessGroup:
         return self.size == 1
 
     def split_evenly(self, whole: int, name: str) -> int:
-        """What of `whole` falls to each process."""
+        """The part of `whole` for each process; UserError if it cannot be split evenly."""
         part, rest = divmod(whole, self.size)
         if rest or not part:
             near = self.size * max(1, round(whole / self.size))
@@ -50,7 +51,7 @@ class ProcessGroup:
 
     # --- on the device; nothing here waits for it -----------------------------------------------
     def all_reduce(self, *several: Tensor) -> list[Tensor]:
-        """Each summed over all processes, in one message; in double precision on its way."""
+        """Sum each tensor over all processes, in one message and in double precision."""
         if self.alone:
             return list(several)
         flat = torch.cat([x.detach().double().flatten() for x in several])
@@ -59,13 +60,13 @@ class ProcessGroup:
         return [part.view_as(x).to(x.dtype) for part, x in zip(parts, several, strict=True)]
 
     def all_reduce_(self, x: Tensor) -> None:
-        """`x` becomes its sum over all processes, where it lies."""
+        """Replace `x` in place by its sum over all processes."""
         if not self.alone:
             with self._together():
                 dist.all_reduce(x)
 
     def broadcast_tensors(self, several: Sequence[Tensor]) -> None:
-        """All tensors become those of process 0, where they lie."""
+        """Overwrite all tensors in place by those of process 0."""
         if not self.alone:
             with self._together():
                 for x in several:
@@ -73,7 +74,7 @@ class ProcessGroup:
 
     # --- on the host ----------------------------------------------------------------------------
     def broadcast(self, order: int = 0) -> int:
-        """What process 0 says; the others hear it."""
+        """Return the number that process 0 passes, in all processes."""
         if self.alone:
             return order
         said = torch.tensor(order)
@@ -82,7 +83,7 @@ class ProcessGroup:
         return int(said)
 
     def gather(self, mine: Any) -> list[Any]:
-        """Process 0 gets everybody's, in order; the others nothing."""
+        """Return the objects of all processes, in order, in process 0; an empty list in others."""
         if self.alone:
             return [mine]
         every = [None] * self.size if self.rank == 0 else None
@@ -103,13 +104,13 @@ SINGLE_PROCESS = ProcessGroup()
 
 
 def torchrun_group() -> ProcessGroup:
-    """Who this process is, as torchrun says it; nothing is opened."""
+    """This process's rank and size from torchrun's variables; it opens no connection."""
     size = int(os.environ.get("WORLD_SIZE", 1))
     return ProcessGroup(int(os.environ["RANK"]), size) if size > 1 else SINGLE_PROCESS
 
 
 def local_device(device: str) -> str:
-    """The device of this process: of several on a machine each takes a GPU of its own."""
+    """The device of this process; several processes on one machine each take their own GPU."""
     if torchrun_group().alone or device == "cpu":
         return device
     local, count = int(os.environ.get("LOCAL_RANK", 0)), torch.cuda.device_count()
@@ -124,7 +125,7 @@ def local_device(device: str) -> str:
 
 @contextlib.contextmanager
 def init_process_group(device: str) -> Iterator[ProcessGroup]:
-    """The processes that torchrun has started, connected; alone if it has not."""
+    """Connect the processes that torchrun has started; without torchrun, a single process."""
     processes = torchrun_group()
     if processes.alone:
         yield processes
@@ -134,10 +135,10 @@ def init_process_group(device: str) -> Iterator[ProcessGroup]:
     on_gpu = device.startswith("cuda")
     if on_gpu:
         torch.cuda.set_device(device)
-    # Adam imports this. Imported when the group is there it would hold on to it, threads and all,
-    # and now and then such a thread aborts the process while that ends.
+    # Adam imports this. If it were imported while the group exists, it would keep the group and its
+    # threads alive, and such a thread sometimes aborts the process at its end.
     importlib.import_module("torch._dynamo")
-    # Words between hosts go beside what the devices exchange.
+    # Messages between hosts use gloo, tensors on GPUs use nccl.
     dist.init_process_group("cpu:gloo,cuda:nccl" if on_gpu else "gloo", timeout=PATIENCE)
     yield processes
     dist.destroy_process_group()  # not after a fault: it could wait for those that are gone

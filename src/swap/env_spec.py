@@ -1,5 +1,5 @@
-"""What networks must know of an environment: layouts, the camera's size, range and rate, and no
-more. The environment states it once; networks are built to fit."""
+"""Defines all that networks must know of an environment: layouts, and the camera's size, range and
+rate. The environment provides it; networks are built to fit."""
 
 import math
 from collections.abc import Mapping
@@ -10,26 +10,26 @@ from swap.symmetry import Layout
 
 @dataclass(frozen=True)
 class CameraSpec:
-    """The depth images."""
+    """The size, range and rate of depth images."""
 
     rows: int
     cols: int
     near_m: float
-    """What 0 in an image means."""
+    """The depth of 0 in an image."""
     far_m: float
-    """What 1 means."""
+    """The depth of 1 in an image."""
     every: int
     """Control steps between two images."""
 
 
 @dataclass(frozen=True)
 class EnvSpec:
-    """What an environment gives and takes."""
+    """The observations and actions of an environment."""
 
     groups: Mapping[str, Layout]
     """The layout of every group of observations; depth images, [N, rows, cols], have none."""
     action: Layout
     action_clip: float = math.inf
-    """No action beyond this reaches the motors."""
+    """Actions are clipped to this."""
     camera: CameraSpec | None = None
     """None: there are no images."""

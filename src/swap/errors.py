@@ -1,6 +1,6 @@
-"""A mistake of the user's, told in one line that names the fix.
+"""Defines UserError: a user's mistake, reported in one line that names the fix.
 
-Messages may quote what strangers wrote into files: a UserError prints no control characters.
+Messages may quote untrusted files, so a UserError prints no control characters.
 """
 
 import difflib
@@ -15,8 +15,8 @@ class UserError(ValueError):
 
 
 def printable(text: object, longest: int = 1000) -> str:
-    """One line that a terminal takes for text: control characters, marks that turn the direction of
-    writing and half characters as escapes; what is too long is cut."""
+    """Make one line that is safe to print in a terminal: control characters, marks that change the
+    direction of writing, and half characters become escapes; text that is too long is cut."""
     line = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in str(text))
     return line if len(line) <= longest else f"{line[: longest - 3]}..."
 

@@ -1,8 +1,8 @@
 """Writes files that are complete or not there at all, and tests beforehand whether a file can be
 written.
 
-What is new is written beside its place, seen through to the disk, and renamed. Where the place is
-no file (/dev/stdout, a pipe) it is written as it is: there is nothing to replace.
+New content is written to a file beside the target, flushed to the disk, and renamed. A target that
+is no regular file (/dev/stdout, a pipe) is written directly: there is nothing to replace.
 """
 
 import contextlib
@@ -13,11 +13,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 SOME = 1 << 16
-"""Bytes that a disk should have room for before the work begins."""
+"""Bytes that must fit on the disk before the work begins."""
 
 
 def write_file(path: Path, data: bytes) -> None:
-    """Written and on the disk: a rename must not overtake its contents."""
+    """Write a file and flush it to the disk, so that a rename cannot overtake its contents."""
     with open(path, "wb", opener=plainly) as file:
         file.write(data)
         file.flush()
@@ -25,13 +25,12 @@ def write_file(path: Path, data: bytes) -> None:
 
 
 def plainly(path: str, flags: int) -> int:
-    """An `opener` of files in folders from strangers: a link is not followed, to read from or to
-    write to whatever it names; a pipe is not waited for."""
+    """An `opener` for files in untrusted folders: it follows no link and waits for no pipe."""
     return os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK, 0o666)
 
 
 def replace_file(path: Path, data: bytes) -> None:
-    """The old content or the new one, whatever happens in between."""
+    """Replace a file so that it has the old content or the new one, whatever happens in between."""
     fresh = beside(path)
     write_file(fresh, data)
     fresh.replace(path)
@@ -39,8 +38,8 @@ def replace_file(path: Path, data: bytes) -> None:
 
 
 def replace_pair(path: Path, data: bytes, card: Path, card_data: bytes) -> None:
-    """Two files that belong together. The moment of change is the first rename: from then on the
-    new card is the right one, and until it has its place it lies `beside` it, for readers to find.
+    """Replace two files that belong together. The first rename is the moment of change: from then
+    on the new card is valid, and until it is renamed readers find it `beside` its place.
     """
     fresh, fresh_card = beside(path), beside(card)
     try:
@@ -60,12 +59,12 @@ def replace_pair(path: Path, data: bytes, card: Path, card_data: bytes) -> None:
 
 
 def beside(path: Path) -> Path:
-    """Where the new content of a file waits."""
+    """The path where the new content of a file waits for its rename."""
     return path.with_name(f".{path.name}.new")
 
 
 def sync_folder(folder: Path) -> None:
-    """Names live in the folder: a rename is safe once the folder is on the disk."""
+    """Flush a folder to the disk: it holds the names, so only then a rename is safe."""
     handle = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(handle)
@@ -75,7 +74,7 @@ def sync_folder(folder: Path) -> None:
 
 @contextlib.contextmanager
 def atomic_write(path: Path) -> Iterator[Path]:
-    """A path to write to in its stead; what is there takes the place of `path` at a good end."""
+    """Yield a temporary path to write to; if the body succeeds, that file replaces `path`."""
     if not replaceable(path):
         with _named(path):
             yield path
@@ -91,7 +90,8 @@ def atomic_write(path: Path) -> Iterator[Path]:
 
 
 def try_file(path: Path) -> None:
-    """OSError if `atomic_write(path)` would fail now: it is tried, as permissions do not tell."""
+    """Raise OSError if `atomic_write(path)` would fail now; it is tried, as permissions do not
+    tell."""
     if path.is_dir():
         raise IsADirectoryError(errno.EISDIR, "Is a directory", str(path))
     if path.exists() and not os.access(path, os.W_OK):
@@ -99,24 +99,24 @@ def try_file(path: Path) -> None:
     if not replaceable(path):
         return
     target = Path(os.path.realpath(path))
-    # The name of the file itself counts, too: it may be too long.
+    # The test file has a similar name, because the name may be too long.
     handle, name = tempfile.mkstemp(f".part{target.suffix}", f".{target.stem}.", target.parent)
     try:
-        os.write(handle, bytes(SOME))  # a full disk has room for a name alone
+        os.write(handle, bytes(SOME))  # a full disk still takes an empty file
     finally:
         os.close(handle)
         os.unlink(name)
 
 
 def replaceable(path: Path) -> bool:
-    """Not a device or a pipe, nor another name of a stream that may lead to a file."""
+    """Whether the path is a regular file or free: no device, pipe, or name of an open stream."""
     stream = path.parent in (Path("/dev"), Path("/dev/fd"), Path("/proc/self/fd"))
     return not stream and (path.is_file() or not path.exists())
 
 
 @contextlib.contextmanager
 def _named(path: Path) -> Iterator[None]:
-    """An error of writing names no file; this one does, the one that was asked for."""
+    """Add the requested path to an OSError, since errors of writing name no file."""
     try:
         yield
     except OSError as error:

@@ -1,9 +1,9 @@
-"""One table for each kind of thing that users may bring along, found by name or import string.
+"""Keeps a table for each kind of thing that users can add, found by name or import string.
 
-A word is a name or an import string. Names are known: built in, added from Python, or offered by an
-installed package (an entry point). Import strings, `package.module:NAME` or `path/file.py:NAME`,
-are code. Code runs when the user names it on the command line of this very call (`from_user`), and
-a line says so. `registry[word]`, which is for words out of files, runs nothing.
+A word is a name or an import string. Names are known: built in, added from Python, or provided by
+an installed package (an entry point). Import strings, `package.module:NAME` or
+`path/file.py:NAME`, are code. Code only runs if the user names it on this command line
+(`from_user`), and a line says so. `registry[word]`, which is for words from files, runs nothing.
 """
 
 import importlib
@@ -24,11 +24,12 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 Say = Callable[[str], None]
 Accept = Callable[[object, str, str], T]
-"""What was found, its name, and where it was found in words -> the thing, or a UserError."""
+"""Takes an object, its name, and a text that says where it was found; returns the thing or raises a
+UserError."""
 
 
 class Registry(Generic[T]):
-    """Reads like a dict of all names; an unknown one is a UserError that lists what is close."""
+    """Reads like a dict of all names; an unknown name is a UserError that lists similar ones."""
 
     def __init__(
         self,
@@ -41,9 +42,9 @@ class Registry(Generic[T]):
         attribute: str | None = None,
         label: Callable[[T], str] | None = None,
     ) -> None:
-        """`group`: of entry points. `how`: what to type to name code, with {} for the word.
-        `built_in`: import strings of our own. `attribute`: what a bare `file.py` stands for.
-        `label`: the name that a thing calls itself by; it is then known under that, too."""
+        """`group` is the group of entry points; `how` what to type to name code, with {} for the
+        word; `built_in` our own import strings; `attribute` what to take from a bare `file.py`;
+        `label` gives a thing's own name, under which it is then known too."""
         self.kind, self.group = kind, group
         self.added: dict[str, T] = {}
         self._accept, self._how, self._attribute, self._label = accept, how, attribute, label
@@ -71,7 +72,7 @@ class Registry(Generic[T]):
         return any(word in known for known in here) or word in self._installed()
 
     def __iter__(self) -> Iterator[str]:
-        """Names, none of them an import string."""
+        """All names, without import strings."""
         return iter([*self._built_in, *self.added, *self._installed(), *self._word_of])
 
     def __len__(self) -> int:
@@ -87,12 +88,12 @@ class Registry(Generic[T]):
         return [(name, self[name]) for name in self]
 
     def check(self, word: str) -> None:
-        """For configs: a name must be known, code may be named later, or never be needed."""
+        """Check a word of a config: a name must be known; code is not run, it may not be needed."""
         if not is_code(word) and word not in self:
             raise unknown(self.kind, word, self)
 
     def add(self, name: str, thing: T) -> None:
-        """From Python."""
+        """Add a thing from Python."""
         if name in self.added or name in self._built_in:
             raise UserError(f"{self.kind} '{name}' exists already; choose another name")
         self.added[name] = thing
@@ -103,10 +104,10 @@ class Registry(Generic[T]):
             f"if you trust it, name it yourself: {how}"
         )
 
-    # --- words of the user's ----------------------------------------------------------------------
+    # --- words from the user ----------------------------------------------------------------------
     def from_user(self, word: str, say: Say = print) -> T:
-        """What the user has named in this very call. Code is run, and known by its word from then
-        on: configs may hold it."""
+        """Return what the user named on this command line. Code is run, and is known by its word
+        from then on, so that configs may contain it."""
         if not is_code(word):
             return self[word]
         place, name = _split(word, self._attribute)
@@ -150,11 +151,12 @@ class Registry(Generic[T]):
 
 _REGISTRIES: list[Registry[Any]] = []
 _FILES: dict[Path, tuple[int, ModuleType]] = {}
-"""Files that have run, with the time of their last change then."""
+"""Files that have run, with their modification time at that moment."""
 
 
 def forget() -> None:
-    """Nothing is named by the user any more: every command begins as if it were the first."""
+    """Forget all code that the user has named, so that every command begins as if it were the
+    first."""
     _FILES.clear()
     for registry in _REGISTRIES:
         registry._by_word.clear()
@@ -167,7 +169,7 @@ def is_code(word: str) -> bool:
 
 
 def instance_of(kind: type[T], known_as: str) -> Accept[T]:
-    """Accepts what is of that class."""
+    """Make an Accept that takes instances of a class."""
 
     def accept(found: object, name: str, where: str) -> T:
         if not isinstance(found, kind):
@@ -180,8 +182,8 @@ def instance_of(kind: type[T], known_as: str) -> Accept[T]:
 def guarded(
     function: Callable[..., T], where: str, code: Callable[..., Any] | None = None
 ) -> Callable[..., T]:
-    """The same function of a user's; what goes wrong in it is one line with its place: the last one
-    in the file of `code`, by default the function's own."""
+    """Wrap a user's function so that its errors become a UserError of one line with a place: the
+    last line in the file of `code`, by default the function's own file."""
     code = code or (vars(function).get("__init__") if isinstance(function, type) else function)
     file = getattr(getattr(code, "__code__", None), "co_filename", None)
 
@@ -197,8 +199,8 @@ def guarded(
 
 
 def told(error: BaseException, file: str | None = None) -> str:
-    """`my.py, line 3: ZeroDivisionError: division by zero`; the line is the last one in `file`, or
-    the last of all."""
+    """Describe an error: `my.py, line 3: ZeroDivisionError: division by zero`. The line is the last
+    one of the traceback in `file`, or the last of all."""
     lines = str(error).splitlines() or [""]
     if isinstance(error, SyntaxError):
         return f"{error.filename}, line {error.lineno}: {error.msg}"
@@ -222,8 +224,8 @@ def _split(word: str, attribute: str | None) -> tuple[str, str]:
 
 
 def _run(place: str, say: Say) -> ModuleType:
-    """A file or a module. Like Python's own scripts, they find modules beside them and in the
-    working folder; installed packages come first."""
+    """Run a file or import a module. Like Python scripts, they can import modules beside them and
+    in the working folder; installed packages come first."""
     if not place.endswith(".py"):
         return _module(place, say)
     path = Path(place).resolve()
@@ -237,7 +239,7 @@ def _run(place: str, say: Say) -> ModuleType:
     sys.modules[module.__name__] = module  # dataclasses look for their module there
     try:
         exec(compile(path.read_bytes(), place, "exec"), module.__dict__)
-    except (Exception, SystemExit) as error:  # whatever a user's file does wrong, one line tells it
+    except (Exception, SystemExit) as error:  # any error of a user's file becomes one line
         raise UserError(told(error, place)) from error
     _FILES[path] = changed, module
     return module

@@ -1,8 +1,8 @@
-"""Handles the signals that ask a program to end: one line, and an exit code of their own.
+"""Handles the signals that ask a program to end, with one line and their own exit codes.
 
-Ctrl-C is SIGINT, `kill` and schedulers send SIGTERM, a terminal that is closed sends SIGHUP. Until
-there is anything to put in order, a program just leaves; later it unwinds, so that screens and
-files are left in order; a training run saves first (`runs/interrupt.py`).
+Ctrl-C is SIGINT, `kill` and schedulers send SIGTERM, a terminal that is closed sends SIGHUP. While
+there is nothing to clean up, the program just exits; later it unwinds, so that screens and files
+are left in order; a training run saves first (`runs/interrupt.py`).
 """
 
 import os
@@ -18,7 +18,7 @@ Handler = Callable[[int, FrameType | None], object]
 
 
 class StopSignal(KeyboardInterrupt):
-    """A signal has asked for the end."""
+    """A signal has asked the program to end."""
 
     def __init__(self, sig: int) -> None:
         super().__init__(f"signal {sig}")
@@ -26,12 +26,12 @@ class StopSignal(KeyboardInterrupt):
 
 
 def exit_code(sig: int) -> int:
-    """As shells have it: 130 for SIGINT, 143 for SIGTERM, 129 for SIGHUP."""
+    """The exit code that shells use: 130 for SIGINT, 143 for SIGTERM, 129 for SIGHUP."""
     return 128 + sig
 
 
 def stop_signals() -> list[signal.Signals]:
-    """Those that shall end this program; `nohup` has SIGHUP ignored, and so it stays."""
+    """The signals that end this program; under `nohup` SIGHUP is ignored, and stays ignored."""
     return [
         sig for sig in SIGNALS if sig != signal.SIGHUP or signal.getsignal(sig) != signal.SIG_IGN
     ]
@@ -43,19 +43,18 @@ def handle_stop_signals(handler: Handler | signal.Handlers) -> None:
 
 
 def exit_now(sig: int, frame: FrameType | None = None) -> NoReturn:
-    """End here and now. Nothing is unwound: in the middle of an import nobody can be relied on to
-    pass an exception on."""
-    if os.environ.get("RANK", "0") == "0":  # of several processes one speaks
+    """Exit at once without unwinding: in the middle of an import, code may swallow an exception."""
+    if os.environ.get("RANK", "0") == "0":  # only one of several processes prints
         write_stderr("swap: stopped")
     os._exit(exit_code(sig))
 
 
 class RaiseOnSignal:
-    """The first signal is raised as `StopSignal`; another one leaves at once."""
+    """Raises the first signal as `StopSignal`; a second one exits at once."""
 
     def __init__(self) -> None:
         self.signal: int | None = None
-        """The one that came: some library may have made another error of it."""
+        """The signal that came; kept because a library may turn StopSignal into another error."""
 
     def __call__(self, sig: int, frame: FrameType | None) -> None:
         self.signal = sig

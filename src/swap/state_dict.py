@@ -1,8 +1,8 @@
-"""Joins, splits and fills tensors by name, in place.
+"""Joins, splits and overwrites named tensors, in place.
 
-Whatever lives from one step to the next stays where it was made and is written in place, so that
-recordings keep their addresses. What can be put away has a `state_dict()`, as torch's modules have:
-its tensors by name, live.
+Tensors that last from one step to the next keep their storage and are written in place, so that
+recordings can keep their addresses. Objects that can be saved have a `state_dict()`, like torch
+modules: their tensors by name, not copied.
 """
 
 from collections.abc import Mapping
@@ -13,10 +13,10 @@ from swap.errors import UserError
 
 
 class Buffers:
-    """Tensors that are kept: a class inherits and says `super().__init__(action=..., steps=...)`.
+    """Tensors to save: a class inherits this and calls `super().__init__(action=..., steps=...)`.
 
-    Like the buffers of a torch module. It is none: there every reading of one is a Python call, and
-    a network among the attributes would be kept with them.
+    They are like the buffers of a torch module. This is no torch module, because there every access
+    is a Python call, and a network among the attributes would be saved too.
     """
 
     def __init__(self, **tensors: Tensor) -> None:
@@ -25,26 +25,26 @@ class Buffers:
             setattr(self, name, x)
 
     def state_dict(self) -> dict[str, Tensor]:
-        """Live, by name."""
+        """The tensors by name, not copied."""
         return {name: getattr(self, name) for name in self._kept}
 
     def load_state_dict(self, state: Mapping[str, Tensor]) -> None:
-        """In place."""
+        """Overwrite the tensors in place."""
         copy_into(self.state_dict(), state)
 
 
 def join_states(**parts: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """All of them together, as `part/name`."""
+    """Join several states into one, with names `part/name`."""
     return {f"{part}/{name}": x for part, own in parts.items() for name, x in own.items()}
 
 
 def sub_state(prefix: str, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """Those whose names begin with `prefix`, without it."""
+    """The tensors whose names begin with `prefix`, with the prefix removed."""
     return {k.removeprefix(prefix): x for k, x in tensors.items() if k.startswith(prefix)}
 
 
 def copy_into(live: Mapping[str, Tensor], saved: Mapping[str, Tensor]) -> None:
-    """Every live tensor takes the values that were saved under its name."""
+    """Copy the values saved under its name into every live tensor."""
     for name, x in live.items():
         if name not in saved:
             raise UserError(f"'{name}' is not among the saved tensors; was this another config?")

@@ -1,8 +1,8 @@
 """Wraps output whose reader may go away at any time.
 
-A terminal is closed, `tee` dies of the same Ctrl-C, a disk is full: work is worth more than the
-lines it prints, so a write that fails does no harm; files are written and the exit code is found
-all the same. What was lost is told in the end, unless the reader had seen enough.
+A terminal is closed, `tee` ends with the same Ctrl-C, a disk is full: the work matters more than
+the lines it prints, so a failed write does no harm; files are still written and the exit code is
+still right. Lost output is reported at the end, unless the reader closed the pipe itself.
 """
 
 import contextlib
@@ -14,12 +14,12 @@ from typing import Any, TextIO, cast
 
 
 class ResilientStream:
-    """A text stream that can be written to whatever becomes of it; otherwise the stream itself."""
+    """A text stream whose writes never fail; in all else it is the wrapped stream."""
 
     def __init__(self, stream: TextIO) -> None:
         self.stream, self.gone = stream, False
         self.error: OSError | None = None
-        """Why something was lost; not set where the reader has left (`swap mirror | head`)."""
+        """Why output was lost; not set if the reader closed the pipe (`swap mirror | head`)."""
 
     def write(self, text: str) -> int:
         if not self.gone:
@@ -41,7 +41,7 @@ class ResilientStream:
                 self._give_up(error)
 
     def _give_up(self, error: Exception) -> None:
-        """What the stream still holds goes nowhere; else Python would try again when it ends."""
+        """Discard what the stream still buffers; otherwise Python would try again at its end."""
         self.gone = True
         if isinstance(error, OSError) and not isinstance(error, BrokenPipeError):
             self.error = error
@@ -55,9 +55,9 @@ class ResilientStream:
 
 
 def prepare_streams() -> None:
-    """Streams that are closed lead nowhere; letters that stdout has not become question marks; and
-    what cannot be told stops no work and does not hide the exit code."""
-    # The next file to be opened would take the number of a closed stream, and get what is printed.
+    """Make stdout and stderr safe: closed streams go to /dev/null, characters that stdout cannot
+    encode become question marks, and failed writes neither stop work nor hide the exit code."""
+    # Otherwise the next opened file would get a closed stream's number, and everything printed.
     while (handle := os.open(os.devnull, os.O_RDWR)) <= 2:
         os.set_inheritable(handle, True)
     os.close(handle)
@@ -71,13 +71,13 @@ def prepare_streams() -> None:
 
 
 def resilient(stream: TextIO) -> TextIO:
-    """The stream, made to last; once is enough."""
+    """The stream as a ResilientStream; one that is resilient already is returned as it is."""
     return stream if isinstance(stream, ResilientStream) else cast(TextIO, ResilientStream(stream))
 
 
 @contextlib.contextmanager
 def resilient_output() -> Iterator[None]:
-    """Stdout and stderr may go away while this lasts, and nobody will notice."""
+    """Ignore all failed writes to stdout and stderr in the body."""
     out, err = resilient(sys.stdout), resilient(sys.stderr)
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
         try:
@@ -89,13 +89,13 @@ def resilient_output() -> Iterator[None]:
 
 
 def lost_output() -> OSError | None:
-    """Why some of what was printed did not arrive."""
+    """The error because of which some output was lost, or None."""
     out = resilient(sys.stdout)
     out.flush()
     return cast(ResilientStream, out).error
 
 
 def write_stderr(line: str) -> None:
-    """One line on stderr, from a signal handler too, where print is not safe."""
+    """Write one line to stderr, also from a signal handler, where print is not safe."""
     with contextlib.suppress(OSError):
         os.write(2, f"{line}\n".encode())

@@ -1,7 +1,7 @@
 """Checks the numbers of a config or of a command's options, and says in one line what is wrong.
 
-Called by `__post_init__` of every config: whatever is not finite is refused, and so is a negative
-count, without anyone having to think of it; what else a number must be is said field by field.
+`__post_init__` of every config calls this. Numbers that are not finite and negative counts are
+always refused; other rules are given field by field.
 """
 
 import dataclasses
@@ -15,7 +15,7 @@ Names = Sequence[str]
 MOST = 2**63 - 1
 """The largest integer that fits into 64 bits."""
 OPTION = "--"
-"""Where a field is an option of a command."""
+"""The value of `where` if fields are options of a command."""
 
 
 def check_numbers(
@@ -29,10 +29,10 @@ def check_numbers(
     filled: Names = (),
     signed: Names = (),
 ) -> None:
-    """Every number in the fields of a dataclass, inside tuples too; None passes.
+    """Check every number in the fields of a dataclass, inside tuples too; None is allowed.
 
     `where` goes before a field's name: `ppo.`, or `--` for an option. `filled` tuples must not be
-    empty. Integers are counts, 0 or more, unless they are `signed`. Nested configs have checked
+    empty. Integers are counts, 0 or more, unless they are `signed`. Nested configs check
     themselves.
     """
     ruled = {*signed, *at_least_1, *positive}  # may be negative, or have a rule below
@@ -60,7 +60,7 @@ def check_numbers(
 
 
 def _numbers(value: Any) -> Iterator[float]:
-    """Those in a value, however deep in tuples and lists; True is none."""
+    """All numbers in a value, at any depth of tuples and lists; booleans do not count."""
     if isinstance(value, int | float) and not isinstance(value, bool):
         yield value
     elif isinstance(value, Iterable) and not isinstance(value, str | bytes):

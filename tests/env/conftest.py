@@ -1,4 +1,4 @@
-"""A frame of nothing special, small environments, and worlds in mirrored pairs."""
+"""Provides a neutral frame, small environments, and worlds in mirrored pairs."""
 
 from dataclasses import fields, replace
 from types import SimpleNamespace
@@ -13,7 +13,7 @@ from swap.evaluate.mirrored_pairs import MirroredRandomSource
 
 
 def frame(n: int = 1, **values) -> Frame:
-    """Standing on flat ground at rest; `values` replace what matters, broadcast to N rows."""
+    """A robot at rest on flat ground; `values` replace fields of it, broadcast to N rows."""
     legs, joints = (n, 4), (n, 12)
     base = Frame(
         base_pos=torch.tensor([[0.0, 0.0, 0.6]]).repeat(n, 1),
@@ -63,7 +63,7 @@ def small(n: int = 4, families=(("flat", 1.0),), seed: int = 0, **options) -> Pa
 
 
 class MirroredTasks(CurriculumTasks):
-    """The second half of the worlds has the mirrored courses of the first."""
+    """Gives the second half of the worlds the mirrored courses of the first half."""
 
     def __init__(self, cfg: EnvCfg, rng: MirroredRandomSource, seed: int) -> None:
         pairs = rng.n // 2
@@ -79,7 +79,7 @@ class MirroredTasks(CurriculumTasks):
 
 
 class Pairs(ParkourEnv):
-    """World i and world n/2 + i are mirror images: course, robot, luck."""
+    """World i and world n/2 + i are mirror images: course, robot and random numbers."""
 
     def __init__(self, cfg: EnvCfg, pairs: int, seed: int = 0, engine: str = "cpu") -> None:
         rng = MirroredRandomSource(2 * pairs, torch.device("cpu"), seed)

@@ -1,4 +1,4 @@
-"""On the GPU engine every episode gets a body of its own, some steps after its start."""
+"""On the GPU engine every episode gets its own masses (body), some steps after its start."""
 
 from dataclasses import replace
 
@@ -23,12 +23,12 @@ CFG = EnvCfg(
 
 
 def bodies(env: ParkourEnv) -> torch.Tensor:
-    """[N, 16]: all that makes a body."""
+    """[N, 16]: all parameters of the bodies."""
     return torch.cat([getattr(env.engine.drawn, x).view(env.n, -1) for x in BODY_PARTS], 1)
 
 
 def live(env: ParkourEnv, steps: int):
-    """Steps, each with the worlds whose body changed in it; ends come at different times."""
+    """Yield steps with the worlds whose body changed; episodes end at different times."""
     env.reset()
     env.frame_builder.steps.copy_(torch.arange(env.n) % 13)
     for _ in range(steps):

@@ -1,4 +1,4 @@
-"""Commands: their ranges, the heading, standing, time."""
+"""Tests the ranges, headings, standing and durations of commands."""
 
 import math
 

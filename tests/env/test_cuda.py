@@ -1,4 +1,4 @@
-"""Recorded steps on a real GPU; skipped without one. What they must obey is tested everywhere."""
+"""Tests recorded steps on a real GPU; skipped without one. test_recordable.py runs everywhere."""
 
 import numpy as np
 import pytest
@@ -29,8 +29,8 @@ def actions(steps: int, n: int = N):
 
 
 def unphysical(env) -> None:
-    """In place of the physics, whose sums of contacts differ from run to run, arithmetic that does
-    not. Some trunks hit the ground."""
+    """Replace the physics, whose contact sums differ from run to run, by deterministic arithmetic.
+    Some trunks hit the ground."""
     state = env.engine.state
 
     def step(targets):
@@ -47,7 +47,7 @@ def unphysical(env) -> None:
 
 
 def stagger(env) -> None:
-    """Ends come at different times."""
+    """Let episodes end at different times."""
     env.frame_builder.steps.copy_(torch.arange(env.n, device="cuda") % 20)
 
 
@@ -88,7 +88,7 @@ def test_recorded_steps_are_the_steps():
     assert a.keys() == b.keys()
     for name, x in a.items():
         assert x == pytest.approx(b[name], rel=1e-3, abs=1e-6), name
-    # A reset in between is no part of the recording, and does not disturb it.
+    # A reset in between is not recorded, and does not disturb the recording.
     for env in (recorded, called):
         env.reset()
     for action in actions(10):
@@ -96,7 +96,7 @@ def test_recorded_steps_are_the_steps():
 
 
 def test_with_the_physics_in_every_step_is_close():
-    """The worlds are made equal again before each step: contacts soon tell any two apart."""
+    """The worlds are made equal before each step, because contacts soon make them differ."""
     recorded, called = (ParkourEnv(CFG, N, capture=capture, **ON) for capture in (True, False))
     for env in (recorded, called):
         env.reset()

@@ -1,4 +1,4 @@
-"""Levels on made-up outcomes, the bank of courses, and who gets which family."""
+"""Tests levels on made-up outcomes, the bank of courses, and the families of worlds."""
 
 import pytest
 import torch
@@ -40,7 +40,7 @@ def test_failure_moves_it_down_six_times_in_ten():
 
 @pytest.mark.parametrize(("up", "down"), [(1.0, 0.6), (0.2, 1.0)])
 def test_it_settles_where_the_two_chances_balance(up, down):
-    """A chain that only moves to neighbours: what goes up from a level comes down to it."""
+    """The frontier only moves to neighbours, so moves up from a level balance moves down to it."""
     able = torch.tensor([1.0, 0.9, 0.6, 0.2, 0.0])
     flow = [1.0]
     for level in range(LEVELS - 1):

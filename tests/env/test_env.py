@@ -1,4 +1,5 @@
-"""The loop: resets a step late, observations against the state, agents, what it must never do."""
+"""Tests the loop: resets one step late, observations that match the state, and that a step never
+waits for a GPU."""
 
 from dataclasses import replace
 
@@ -66,7 +67,7 @@ def test_an_episode_ends_with_its_own_last_observation_and_the_next_step_begins_
         if k < 5:
             assert step.valid.all()
             assert not (step.terminated | step.truncated).any()
-    # The loop above ran one step past the end: look at both again.
+    # The loop above ran one step past the end: check that step.
     assert step.valid.tolist() == [False] * 3
     assert step.reward.tolist() == [0.0] * 3
     assert not (step.terminated | step.truncated).any()
@@ -303,8 +304,8 @@ def test_the_same_seed_gives_the_same_run(w):
 
 
 class Waits(TorchDispatchMode):
-    """Notes whatever would make the host wait for a GPU: reading a value, sizes that depend on
-    values, tensors made from Python numbers."""
+    """Records operations that would make the host wait for a GPU: reading a value, sizes that
+    depend on values, tensors made from Python numbers."""
 
     BAD = ("_local_scalar_dense", "nonzero", "masked_select", "lift_fresh", "is_nonzero", "equal")
 

@@ -1,4 +1,4 @@
-"""What goes wrong in the physics is counted in the metrics, and too much of it stops a run."""
+"""Faults of the physics are counted in the metrics, and too many of them stop a run."""
 
 from dataclasses import replace
 
@@ -33,7 +33,7 @@ def stand(env: ParkourEnv, steps: int = STEPS) -> None:
 
 
 def crowded() -> ParkourEnv:
-    """Robots on their feet, with room for one contact each, for STEPS control steps."""
+    """Robots that stood for STEPS control steps with memory for one contact each."""
     env = made(contacts=1)
     stand(env, 8)  # from the air onto the feet
     env.metrics()
@@ -82,7 +82,7 @@ def test_a_team_adds_up():
 
 
 class Nothing:
-    """A trainable with nothing to keep."""
+    """A trainable without state."""
 
     def state_dict(self) -> dict[str, torch.Tensor]:
         return {}

@@ -1,4 +1,4 @@
-"""What a frame tells of feet: how high they swing, and how fast they slide while they stand."""
+"""A frame says how high feet swing, and how fast they slide while they stand."""
 
 from dataclasses import replace
 
@@ -12,7 +12,7 @@ LIFTED = 0.07
 
 @pytest.fixture
 def pace(w):
-    """A robot that stands, and a function that moves its legs by hand and gives the frame."""
+    """A standing robot, and a function that moves its legs by hand and returns the frame."""
     env = w.small(n=1)
     env.reset()
     for _ in range(25):
@@ -56,11 +56,11 @@ def test_a_leg_that_is_dragged_slips_as_fast_as_it_goes(pace):
 
 
 def test_a_foot_that_rolls_does_not_slip(pace):
-    """The foot is a sphere: its centre moves on, the point on the ground stays."""
+    """The foot is a sphere: its centre moves, the contact point stays."""
     go, leg = pace
     angle = 0.01
     centre_mps = angle * leg.foot_radius / CONTROL_DT
-    # A shank that leans sideways also twists about itself, which is left out.
+    # A shank that leans sideways also twists about its axis, which is neglected.
     assert go(turned=angle).slip_mps.max() < 0.1 * centre_mps
 
 
@@ -79,7 +79,7 @@ def test_low_obstacles_are_not_flat_ground(w):
     for family in ("tilted_box", "tilted_stairs", "tilted_gap", "box", "stairs", "lateral_slope"):
         env = w.small(families=((family, 1.0),))
         env.reset()
-        # Beyond the run-up, in the middle of the obstacle.
+        # Put the robot past the run-up, at the obstacle.
         state = env.engine.state
         pos = state.base_pos.clone()
         pos[:, 0] = env.goals.x

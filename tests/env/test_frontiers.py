@@ -1,4 +1,4 @@
-"""Frontiers of one run dealt out to another's worlds: what was passed stays passed, no more."""
+"""Frontiers transferred to another run's worlds keep what was passed, and no more."""
 
 import itertools
 from collections import Counter

@@ -1,4 +1,4 @@
-"""New ground pays as far as the command leads: not twice, not for racing, and late as well."""
+"""New ground is rewarded as far as the command leads: once, even late, not for running ahead."""
 
 from dataclasses import replace
 
@@ -12,7 +12,7 @@ from swap.sim import CONTROL_DT
 
 @pytest.fixture
 def walk(w):
-    """A walk along x of one robot: where it is at each step -> m of headway so far."""
+    """Walks one robot along given x positions; returns the headway so far at each step, m."""
     env = w.small(n=1)
     env.reset()
     memory, state = env.frame_builder, env.engine.state

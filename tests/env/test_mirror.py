@@ -1,4 +1,5 @@
-"""Mirrored course, robot, luck and action: mirrored observations, equal rewards, equal ends."""
+"""Mirrored course, robot, random numbers and actions give mirrored observations and equal rewards
+and ends."""
 
 from dataclasses import replace
 
@@ -24,7 +25,7 @@ def run(env, steps: int = 120, wrong_action: bool = False) -> dict[str, float]:
     def note(name: str, found: torch.Tensor, image: torch.Tensor) -> None:
         off = (found[PAIRS:].float() - image[:PAIRS].float()).abs()
         if name.endswith("heights") or name == "privileged":
-            # A ray along an edge may hit or miss by a rounding: few may, most must not.
+            # A ray along an edge may hit or miss by rounding, but few rays may.
             assert (off > 1e-3).float().mean() < 5e-4, name
             off = off.where(off < 1e-3, 0)
         worst[name] = max(worst.get(name, 0.0), float(off.max()))

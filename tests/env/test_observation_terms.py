@@ -1,4 +1,4 @@
-"""A sensor of one's own is one declaration: every network reads it, and mirrors it exactly."""
+"""A user adds a sensor by one declaration; every network reads it and mirrors it exactly."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -39,7 +39,7 @@ FOOT_LOAD = Observation(
 
 @pytest.fixture
 def known(monkeypatch):
-    """The sensor, or one that differs from it, by its word."""
+    """Registers the sensor, or a changed one, under its import string."""
 
     def make(**change):
         monkeypatch.setitem(OBSERVATIONS.added, WORD, replace(FOOT_LOAD, **change))
@@ -147,7 +147,7 @@ NET = replace(tiny_swap.NET, reads=("proprioception", "foot_load"))
 
 
 def seeing(**change):
-    """A small robot whose every network reads the sensor."""
+    """The config of a small robot; all its networks read the sensor."""
     cfg = tiny_swap.CFG
     policy = replace(
         cfg.policy,
@@ -165,7 +165,7 @@ def seeing(**change):
 
 
 def trained(cfg):
-    """Two iterations, as a robot with its networks."""
+    """A robot with its networks after two iterations."""
     trainer = cfg.build("cpu")
     told = [trainer.iterate() for _ in range(2)][-1]
     assert all(x == x for x in told.values())  # nothing is NaN
@@ -196,7 +196,7 @@ def test_every_network_reads_it_and_mirrors_to_the_last_bit(known):
 
 
 def test_a_sensor_with_a_wrong_mirror_is_noticed(known):
-    """Networks obey any rep; worlds only the right one."""
+    """Networks are equivariant with any rep; mirrored worlds only agree with the right one."""
     known(rep=trivial(4))
     robot = trained(seeing())
     (row,) = ModelAudit(robot, "cpu", ("tilted_box", "rocks")).sensed()

@@ -1,4 +1,5 @@
-"""What a GPU records, looked at on the CPU: every time the same operations on the same memory."""
+"""Checks on the CPU what a GPU would record: every step does the same operations on the same
+memory."""
 
 import numpy as np
 import pytest
@@ -20,12 +21,12 @@ CFG = EnvCfg(  # ends, pushes and new commands all the time
 
 
 class Tape(TorchDispatchMode):
-    """Notes every operation, the memory it takes from outside, and whose chance it uses."""
+    """Records every operation, the outside memory that it reads, and the generator that it uses."""
 
     def __init__(self) -> None:
         super().__init__()
         self.notes: list[tuple] = []
-        self.strange: list[str] = []  # chance that is nobody's
+        self.strange: list[str] = []  # draws from no known generator
         self._made: set[int] = set()  # since the tape began
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):

@@ -1,4 +1,4 @@
-"""Worlds put away in mid-episode and taken out again go on to the last bit."""
+"""Worlds saved and restored in the middle of an episode continue to the last bit."""
 
 import pytest
 import torch
@@ -19,7 +19,7 @@ BUSY = EnvCfg(  # ends, pushes and new commands all the time
 
 
 def put_away(env):
-    """As a checkpoint would."""
+    """Save the worlds as a checkpoint would."""
     return {name: x.clone() for name, x in env.state_dict().items()}
 
 

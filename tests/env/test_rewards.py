@@ -1,4 +1,4 @@
-"""Every term of the reward against numbers computed by hand."""
+"""Every reward term equals numbers computed by hand."""
 
 import math
 
@@ -12,7 +12,7 @@ from swap.env.rewards import Rewards
 from swap.errors import UserError
 
 CASES = [
-    # |(1, .5) - (.7, .1)|² = .09 + .16; what is vertical does not count
+    # |(1, .5) - (.7, .1)|² = .09 + .16; vertical velocity does not count
     ("lin_vel_tracking", {"command": [1.0, 0.5, 0], "lin_vel_b": [0.7, 0.1, 9]}, 0.25 / 0.15, 0),
     ("ang_vel_tracking", {"command": [9, 9, 0.5], "ang_vel_b": [9, 9, -0.1]}, 0.36 / 0.15, 0),
     # roll = asin .3, and a base 5 cm too low
@@ -48,12 +48,12 @@ EXACT = [
     ),
     ("foot_slip", {"slip_mps": [0.1, 0, 0.3, 0]}, 0.4),
     ("foot_slip", {"slip_mps": [0.1, 0, 0.3, 0], "flat": False}, 0.0),
-    # one foot was lifted by 4 of 10 cm, one by more than enough, one is still up
+    # one foot was lifted by 4 of 10 cm, one high enough, one is still in the air
     ("foot_swing", {"swing_m": [0.04, 0.12, 0.02, 0], "landed": [1, 1, 0, 0]}, 0.6),
     ("foot_swing", {"swing_m": 0.04, "landed": 1, "flat": False}, 0.0),
     ("footfalls", {"landed": [1, 1, 0, 0]}, 2.0),
     ("footfalls", {"landed": [1, 1, 0, 0], "flat": False}, 0.0),
-    # nothing is asked of a beginner, a part of one that is a tenth of the way up
+    # the term is off at the lowest level, and counts in part a tenth of the way up
     ("footfalls", {"landed": [1, 1, 0, 0], "progress": 0.0}, 0.0),
     ("footfalls", {"landed": [1, 1, 0, 0], "progress": 0.1}, 0.4),
     ("foot_slip", {"slip_mps": [0.1, 0, 0.3, 0], "progress": 0.0}, 0.0),
@@ -112,7 +112,7 @@ def test_every_term_has_a_case():
 
 
 def test_the_paper_preset_is_the_paper():
-    """Its table, typed a second time."""
+    """The oracle is the paper's table, typed a second time."""
     table = {
         "lin_vel_tracking": 1.0,
         "ang_vel_tracking": 0.5,

@@ -1,4 +1,4 @@
-"""The paper's tables, row by row, written out here by hand."""
+"""Layouts and mirrors equal the paper's tables, which are written out here by hand."""
 
 import subprocess
 import sys
@@ -110,7 +110,7 @@ def test_other_cameras_and_grids():
 
 
 def test_they_are_known_where_there_is_no_simulator():
-    """`make test-oracles` and `make bench-oracles` run without."""
+    """`make test-oracles` and `make bench-oracles` must run without a simulator."""
     blocked = "import sys; sys.modules |= dict.fromkeys(('mujoco', 'mujoco_warp', 'warp'))"
     wanted = "import swap.cli.bench_nn, swap.evaluate.layer_examples; from swap.env import Spaces"
     code = f"{blocked}; {wanted}; print(Spaces().privileged.dim)"

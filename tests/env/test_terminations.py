@@ -1,4 +1,4 @@
-"""When episodes end: on frames made up, and with robots put where it must happen."""
+"""Episodes end when they should, on made-up frames and with robots put where it must happen."""
 
 import pytest
 import torch

@@ -1,4 +1,4 @@
-"""Clips against kinematics: feet on the ground, velocities that belong to positions, limits."""
+"""Checks clips by kinematics: feet on the ground, velocities that match positions, joint limits."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -49,7 +49,7 @@ def test_feet_that_stand_stand_on_the_ground_and_do_not_slide(robot, every):
         sole = feet[..., 2] - radius
         assert sole.min() > -1e-9, clip.gait
         assert np.abs(sole[clip.stands]).max() < 1e-9
-        # Wherever a foot stands in two frames running, it is in one place.
+        # A foot that stands in two successive frames does not move between them.
         both = clip.stands[1:] & clip.stands[:-1]
         assert (np.abs(np.diff(feet, axis=0)[both]) / CONTROL_DT).max() < 1e-6  # m/s
         # Knees and hips stay above the ground, legs bend backwards as in the default pose.
@@ -126,7 +126,7 @@ def test_limits_see_what_is_beyond_them():
 
 @ROBOTS
 def test_velocities_are_those_of_the_positions(robot):
-    """Integrated over two steps, each frame leads to the next but one, as MuJoCo sees it."""
+    """Velocities integrated over two steps, by MuJoCo, lead from each frame to the next but one."""
     import mujoco
 
     model = build_spec(robot, slots=1).compile()

@@ -1,4 +1,4 @@
-"""The table of touchdowns gives the gaits their names say, and clips obey it."""
+"""The touchdown times give the gaits that their names say, and clips follow them."""
 
 from itertools import pairwise
 
@@ -23,7 +23,7 @@ def stands(name, speed=None, robot=APOLLO):
 
 
 def footfalls(name):
-    """Legs in the order they come down over the clip, those at once in one set."""
+    """Legs in the order in which they come down; legs that come down together form one set."""
     down = stands(name)
     events = []
     for before, now in pairwise(down):
@@ -103,7 +103,7 @@ def test_feet_carry_the_weight_and_the_body_falls_when_none_does(robot, gait):
     assert push.mean() == pytest.approx(1, rel=1e-3)
     up = motion.sway.acceleration(cycle / motion.timing.frequency_hz)[2]
     if not gait.stands:
-        # Eight harmonics follow the push but for its kinks.
+        # Eight harmonics reproduce the push except at its kinks.
         assert np.sqrt(np.mean((up / GRAVITY - (push - 1)) ** 2)) < 0.1
 
 

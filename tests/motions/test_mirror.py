@@ -21,7 +21,7 @@ ROBOTS = pytest.mark.parametrize("robot", [load("apollo"), load("go2")], ids=lam
 @ROBOTS
 @pytest.mark.parametrize("gait", GAITS, ids=lambda g: g.name)
 def test_the_mirror_image_is_what_the_mirrored_gait_does_half_a_cycle_later(robot, gait):
-    """Geometry, not construction: the generator is asked for the mirrored command."""
+    """The oracle is a clip generated for the mirrored command, not the mirrored clip."""
     command = Command() if gait.stands else Command(gait.forward_mps[-1] / 2, 0.1, 0.3)
     motion = Motion(robot, gait, command)
     here = motion.clip(3.0).mirrored(robot)

@@ -1,4 +1,4 @@
-"""Clips in physics: their joint targets, played blindly, keep a robot up and take it along."""
+"""In physics, a clip's joint targets, played open-loop, keep a robot upright and move it."""
 
 import numpy as np
 import pytest
@@ -37,7 +37,7 @@ def test_it_turns_to_the_side_it_was_told():
 
 
 def test_a_robot_that_cannot_stay_up_is_seen_to_fall():
-    """Knees that are told to fold: it comes down at once."""
+    """With targets that fold the knees it falls at once."""
     from dataclasses import replace
 
     robot = load("apollo")

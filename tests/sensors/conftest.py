@@ -1,4 +1,4 @@
-"""Random scenes for the sensors, on every device there is."""
+"""Provides random scenes for the sensors, on every device there is."""
 
 from dataclasses import dataclass, replace
 
@@ -37,7 +37,7 @@ class Scene:
 
 
 class Scenes:
-    """Makes scenes; `self.device` is where."""
+    """Makes scenes on `self.device`."""
 
     def __init__(self, device: str) -> None:
         self.device = device
@@ -51,7 +51,7 @@ class Scenes:
         half = rng.uniform(0.05, 0.6, (n, slots, 3))
         quat = rng.normal(size=(n, slots, 4))
         pos = rng.uniform((-1.5, -2.5, -0.8), (5.0, 2.5, 1.2), (n, slots, 3))
-        # Out of the ball of 0.8 m around the base: no box holds the camera.
+        # Move boxes out of the ball of 0.8 m around the base, so that no box contains the camera.
         away = pos - base_pos[:, None]
         size = np.linalg.norm(half, axis=-1, keepdims=True) + 0.8
         far = np.linalg.norm(away, axis=-1, keepdims=True)

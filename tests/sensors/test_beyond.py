@@ -1,4 +1,4 @@
-"""What the camera sees of the largest obstacles, beyond the range of training."""
+"""The camera sees enough of the largest obstacles, beyond the range of training."""
 
 from dataclasses import replace
 
@@ -15,7 +15,7 @@ HIP_M = 0.55
 
 
 def picture(course, x, y=0.0):
-    """[64, 64] in metres, from a base that stands level at x, y on the ground before it."""
+    """Depth [64, 64] in metres, from a level base at x, y that stands on the ground there."""
     camera = DepthRenderer(OpticsCfg(), MOUNT, 1, slots=4)
     pos, quat = torch.tensor([[x, y, HIP_M]]), torch.tensor([[1.0, 0.0, 0.0, 0.0]])
     camera(stack([course], 4), pos, quat)

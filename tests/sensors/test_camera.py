@@ -1,4 +1,4 @@
-"""The camera in time: latency, resets, masks, its mirror, and replay as a CUDA graph."""
+"""Tests the camera's latency, resets, masks, mirror, and replay as a CUDA graph."""
 
 import gc
 import math
@@ -22,7 +22,7 @@ def cfg(latency_s, **more):
 
 
 class Run:
-    """A camera on a robot that walks ahead 1 cm and turns 0.01 rad a step."""
+    """A camera on a robot that walks forward 1 cm and turns 0.01 rad per step."""
 
     def __init__(self, scenes, cfg, n=3, legs=False, **more):
         self.scene, self.n = scenes.random(n, seed=7), n
@@ -144,7 +144,7 @@ def test_a_quaternion_may_change_sign_between_two_steps(scenes):
 
 
 def test_a_mirrored_run_gives_flipped_images_to_the_last_bit(scenes):
-    """Everything on: latency, mounting error, legs, noise, lost frames."""
+    """Everything is on: latency, mounting error, legs, noise, lost frames."""
     n = 8
     left = scenes.random(n, seed=9)
     right = left.mirror()

@@ -1,4 +1,4 @@
-"""Depth against MuJoCo's rays in float64, its mirror to the last bit, and its edges."""
+"""Depth equals MuJoCo's rays in float64, mirrors to the last bit, and is right in edge cases."""
 
 import math
 import re
@@ -84,7 +84,7 @@ def mujoco_depth(scene, eye, world, legs=False, offset_pos=None, offset_rot=None
     ],
 )
 def test_depth_is_what_mujoco_sees(scenes, eye, legs):
-    """Same surface at nearly every pixel: at most 1 in 1000, all on outlines, may be another."""
+    """Nearly every pixel shows the same surface: at most 1 in 1000, all on outlines, may differ."""
     scene = scenes.random(8)
     image = eye.optics.metres(render(scene, eye, legs)).cpu().double().numpy()
     truth = np.stack([mujoco_depth(scene, eye, k, legs) for k in range(8)])
@@ -130,7 +130,8 @@ def test_a_mirrored_scene_gives_the_flipped_image_to_the_last_bit(scenes, cols):
 
 
 def test_a_mirror_keeps_exact_ties(scenes):
-    """A level robot on the midline: rays in the very faces of boxes, odd columns straight ahead."""
+    """A level robot on the midline, with rays exactly in the faces of boxes, and a middle column
+    that looks straight ahead."""
     scene = scenes.of(((3, 0, -1), (6, 2, 1)), ((2, 0.5, 0.3), (0.5, 0.5, 0.3)), base=(0, 0, 0.54))
     eye = Eye(rows=33, cols=33, pitch=0.0)
     image = render(scene, eye)
@@ -162,7 +163,7 @@ def test_what_is_too_near_reads_zero(scenes):
     assert (inside == 0).all()
     close = render(scenes.of(((0.6, 0, 0.6), (0.5, 5, 5))), eye)
     assert (close == 0).all()
-    # What lies wholly nearer than the range begins is not in the picture.
+    # A box that lies completely nearer than near_m is not in the image.
     before = render(scenes.of(((0.1, 0, 0.6), (0.02, 5, 5)), ((3, 0, 0.6), (1, 9, 9))), eye)
     assert torch.allclose(eye.optics.metres(before), torch.full_like(before, 2.0), atol=1e-6)
 

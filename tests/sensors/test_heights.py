@@ -1,4 +1,4 @@
-"""Height maps against brute force in float64, their mirror to the last bit, and their edges."""
+"""Height maps equal brute force in float64, mirror to the last bit, and are right in edge cases."""
 
 import math
 import re
@@ -33,7 +33,7 @@ def matrix(quat):
 
 
 def brute_top(scene, world, x, y, grow=0.0):
-    """The highest point above (x, y) that is in any box: each box is six half spaces."""
+    """The highest point above (x, y) in any box, with each box as six half spaces."""
     top = -np.inf
     for k in range(int(scene.boxes.count[world])):
         pos, quat, half = (
@@ -141,7 +141,7 @@ def test_an_overhang_hides_what_is_below(scenes):
 
 
 def test_no_point_falls_through_a_seam(scenes):
-    """Two boxes touch, as far as rounding lets them, under a row of points of each world."""
+    """In each world two boxes touch, up to rounding, under a row of points."""
     n = 512
     scene = scenes.random(n, used=2, seed=6)
     draw = torch.Generator().manual_seed(0)

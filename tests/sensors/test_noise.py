@@ -1,4 +1,4 @@
-"""The camera's faults: how large, how often, and that none of them knows left from right."""
+"""Tests how large and how frequent the camera's noise is, and that it mirrors exactly."""
 
 import re
 from dataclasses import replace
@@ -46,7 +46,7 @@ def test_the_error_grows_with_the_square_of_the_range(scenes, z_m):
     count = error.numel() ** 0.5
     assert abs(error.mean().item()) < 5 * sigma / count
     assert error.std().item() == pytest.approx(sigma, rel=5 / count)
-    # no pixel knows its neighbour, no world another world
+    # neighbouring pixels are not correlated, nor are worlds
     assert abs((error[:, :, 1:] * error[:, :, :-1]).mean().item()) < 5 * sigma**2 / count
     assert abs((error[1:] * error[:-1]).mean().item()) < 5 * sigma**2 / count
 

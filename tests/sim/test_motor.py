@@ -1,4 +1,4 @@
-"""The torque-speed curve has the values computed by hand, and is the same in numpy, torch and Warp."""
+"""The torque-speed curve has values computed by hand, and is the same in numpy, torch and Warp."""
 
 import numpy as np
 import pytest

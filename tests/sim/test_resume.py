@@ -1,4 +1,4 @@
-"""A saved engine, restored in the middle of a run, continues to the last bit; this holds for both."""
+"""Either engine, saved and restored in the middle of a run, continues to the last bit."""
 
 import pytest
 import torch

@@ -1,4 +1,4 @@
-"""Terrain made of boxes: one function per obstacle, with difficulties from 0 up and mirror images."""
+"""Terrain made of boxes: one function per obstacle, difficulties from 0 up, and mirror images."""
 
 from swap.courses.blocks import Obstacle, SizeRange
 from swap.courses.course import SLOTS, Boxes, Course, stack

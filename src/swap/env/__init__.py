@@ -1,4 +1,4 @@
-"""The reinforcement-learning environment: what robots are told, see, earn, and when they are done.
+"""The reinforcement-learning environment: commands, observations, rewards and ends of episodes.
 
 Read in this order: observation_terms -> spaces -> frame -> rewards -> cfg -> random_source ->
 terminations -> commands -> curriculum -> bank -> tasks -> starts -> observations -> metrics ->

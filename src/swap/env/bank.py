@@ -26,15 +26,16 @@ class CourseBank:
 
     @property
     def slots(self) -> int:
-        """Boxes a world must hold: no more than that, because parked boxes cost time."""
+        """How many boxes a world must hold; not more, because parked boxes cost time."""
         return max(course.n for course in self.courses)
 
 
 class StartsAndGoals:
-    """Where each of `n` worlds starts and has to go, kept in place."""
+    """The start and goal of each of `n` worlds, in tensors with fixed storage."""
 
     def __init__(self, bank: CourseBank, n: int, device: torch.device, run_up_skip: bool) -> None:
-        """`run_up_skip`: starts may lie ahead, on the level ground before the obstacle."""
+        """With `run_up_skip`, robots may start further ahead, on the level ground before the
+        obstacle."""
         every, start_z = goals(bank.courses), [course.start_z for course in bank.courses]
         level = [run_up(course) if run_up_skip else 0.0 for course in bank.courses]
         starts = torch.tensor([start_z, level])
@@ -43,10 +44,10 @@ class StartsAndGoals:
         self._here = torch.zeros(len(table), n, device=device)
         self.goals, self.start_z = Goals(*self._here[:4]), self._here[4]
         self.run_up = self._here[5]
-        """[N] m: how far ahead starts may lie."""
+        """[N] m: how far ahead robots may start."""
 
     def select(self, course_id: Tensor) -> None:
-        """The worlds have these courses now, [N]."""
+        """Take starts and goals from the worlds' present courses, [N]."""
         torch.index_select(self._bank, 1, course_id, out=self._here)
 
 
@@ -59,9 +60,9 @@ def build_bank(
     max_difficulty: float = 1.0,
     tilt_deg: tuple[float, float] | None = None,
 ) -> CourseBank:
-    """The same seed gives the same courses, whatever other families are in the list. Levels go
-    from 0 to `max_difficulty`, or to the hardest that can be built of a family. For `tilt_deg` see
-    `swap.courses.make`."""
+    """Build the courses. The same seed gives a family the same courses, whatever other families are
+    in the list. Levels go from 0 to `max_difficulty`, or to the hardest that can be built of a
+    family. For `tilt_deg` see `swap.courses.make`."""
     courses: list[Course] = []
     table = torch.zeros(len(families), levels, variants, dtype=torch.long)
     sizes = torch.zeros(len(families), levels)
@@ -78,7 +79,7 @@ def build_bank(
 
 
 def difficulties(family: str, levels: int, max_difficulty: float) -> list[float]:
-    """Of each level, evenly from 0 to `max_difficulty`, or as far as the family can be built."""
+    """The difficulty of each level, evenly from 0 to `max_difficulty` or the family's maximum."""
     every: list[float] = np.linspace(
         0.0, min(max_difficulty, FAMILIES[family].max_difficulty), levels
     ).tolist()
@@ -86,7 +87,7 @@ def difficulties(family: str, levels: int, max_difficulty: float) -> list[float]
 
 
 def assign_families(shares: Sequence[float], n: int) -> Tensor:
-    """Which family each of `n` worlds has [N] long: blocks in proportion to the shares."""
+    """The family of each of `n` worlds, [N] long, in blocks proportional to the shares."""
     ends = torch.tensor(list(accumulate(shares)), dtype=torch.float64)
     places = (torch.arange(n, dtype=torch.float64) + 0.5) / n * ends[-1]
     return torch.searchsorted(ends, places).clamp_(max=len(shares) - 1)

@@ -1,4 +1,4 @@
-"""The configuration of an environment: frozen dataclasses that are checked when they are made."""
+"""Configures an environment: frozen dataclasses that are checked when they are made."""
 
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -32,7 +32,8 @@ def _need_range(name: str, value: Range) -> None:
 
 
 def check_tilt(name: str, tilt_deg: Range) -> None:
-    """Less would count as flat ground, more cannot be built."""
+    """Check a range of tilts: a smaller tilt would count as flat ground, a larger one cannot be
+    built."""
     low, high = TILT_DEG.low, TILT_DEG.high
     _need(
         low <= tilt_deg[0] <= tilt_deg[1] <= high,
@@ -42,29 +43,29 @@ def check_tilt(name: str, tilt_deg: Range) -> None:
 
 @dataclass(frozen=True)
 class CommandCfg:
-    """What the robot is asked to do. On a course: ahead, along the lane. On part of the flat
-    worlds, the free ones: any direction, or to stand."""
+    """Velocity commands. On a course they lead forward along the lane. Part of the flat worlds, the
+    free ones, get commands in any direction, or to stand."""
 
     forward_low_mps: float = 0.35
-    """The slowest command on a course."""
+    """The slowest forward command on a course."""
     forward_high_mps: Range = (2.0, 3.0)
-    """The fastest: the first value at the lowest frontier, the second at the top of the range."""
+    """The fastest command: the first value at the lowest level, the second at the top level."""
     free_fraction: float = 0.5
-    """Of the episodes on flat ground, so many have free commands and no goal."""
+    """Share of the episodes on flat ground that have free commands and no goal."""
     free_back_mps: float = 0.5
-    """Free commands go from this speed backwards up to the fastest command."""
+    """Fastest free command backwards; forwards it is the fastest command."""
     free_lateral_mps: float = 0.6
     """Largest sideways command, to either side; free commands only."""
     stand_fraction: float = 0.2
-    """Of the free commands, so many are to stand still."""
+    """Share of the free commands that are to stand still."""
     yaw_gain: float = 0.5
-    """Yaw rate commanded for each radian the heading is off."""
+    """Commanded yaw rate per radian of heading error."""
     yaw_limit_rps: float = 1.0
-    """Largest yaw rate commanded."""
+    """Largest commanded yaw rate."""
     small_mps: float = 0.2
-    """Slower commands than this are made zero."""
+    """Commands slower than this become zero."""
     resample_s: float = 10.0
-    """A command lasts this long."""
+    """Duration of a command."""
 
     def __post_init__(self) -> None:
         check_numbers(
@@ -84,17 +85,18 @@ class CommandCfg:
 
 @dataclass(frozen=True)
 class CurriculumCfg:
-    """How a world's level follows its successes."""
+    """How the level of each world follows its successes. A world's frontier is the level that it
+    works on."""
 
     initial_level: int = 0
-    """The frontier every world starts at."""
+    """The frontier at which every world starts."""
     replay_fraction: float = 0.4
-    """So many episodes are at a random level below the frontier, and do not move it."""
+    """Share of the episodes at a random level below the frontier; these do not move it."""
     up_probability: float = 1.0
     down_probability: float = 0.6
-    """A success at the frontier moves it up with the first chance, a failure down with the second.
-    It settles where down / (up + down) of the attempts succeed: 3 of 8 for a robot that is to get
-    far, more for one that is to become reliable."""
+    """A success at the frontier moves it up with the first probability, a failure down with the
+    second. It settles where down / (up + down) of the attempts succeed: 3 of 8 here; use a larger
+    share for a more reliable robot."""
 
     def __post_init__(self) -> None:
         check_numbers(
@@ -104,18 +106,18 @@ class CurriculumCfg:
 
 @dataclass(frozen=True)
 class RewardCfg:
-    """Which preset of weights, and what to change in it or to add to it."""
+    """A preset of reward weights, and changes and additions to it."""
 
     preset: RewardPreset = "teacher"
-    """paper-table: the paper's Table III and nothing else; paper: with WMP's two terms against
-    exploits; teacher: the cure for its trap at the wall; tiny: the same without its terms for the
-    gait; none: only the terms that are given."""
+    """paper-table: the paper's Table III alone; paper: plus WMP's two terms against exploits;
+    teacher: changed so that robots do not stop at walls; tiny: teacher without its gait terms;
+    none: only the terms you give."""
     terms: tuple[tuple[str, float], ...] = ()
-    """Terms and their weights, which replace the preset's: names of swap rewards, or functions of
-    yours, file.py:NAME or package.module:NAME, which run when you name them here. TERM=WEIGHT will
-    do, too."""
+    """Terms and their weights, which replace the preset's: names from `swap rewards`, or functions
+    of yours, file.py:NAME or package.module:NAME, which run when you name them here. TERM=WEIGHT
+    works too."""
     only_positive: bool = True
-    """A sum below zero counts as zero, so that ending an episode early can never pay."""
+    """A sum below zero counts as zero, so that ending an episode early never pays."""
 
     def __post_init__(self) -> None:
         check_numbers(self, "rewards.")
@@ -127,7 +129,7 @@ class RewardCfg:
 
 @dataclass(frozen=True)
 class TerminationCfg:
-    """When an episode is over."""
+    """When an episode ends."""
 
     episode_length_s: float = 20.0
     """The time limit."""
@@ -135,18 +137,18 @@ class TerminationCfg:
     """No headway for this long on a course is a failure: waiting at a wall must not pay. None: a
     robot may wait for ever."""
     stall_m: float = 0.1
-    """Headway is to be this much further ahead than ever before."""
+    """Headway: the robot is this much further forward than ever before."""
     tilt_z: float = 0.3
     """Upside down: gravity's z in the body frame is above this (-1 is level, 0 on its side)."""
     tilt_flat_z: float = -0.3
-    """On flat ground this much is enough: nothing there is climbed."""
+    """The same limit on flat ground, where there is nothing to climb."""
     trunk_touch_n: float = 1.0
-    """The trunk touches level ground with more than this: the robot has fallen."""
+    """The robot has fallen if the trunk touches flat ground with more force than this."""
     trunk_hard: float = 3.0
-    """A blow to the trunk of more than this times the robot's weight ends it anywhere. Below that
-    a robot may lie on the edge it climbs."""
+    """A force on the trunk of more than this times the robot's weight ends the episode anywhere.
+    With less force a robot may lie on the edge it climbs."""
     stray_m: float = 30.0
-    """Free worlds end this far from the start, before their ground does."""
+    """Episodes of free worlds end this far from the start, before the ground ends."""
 
     def __post_init__(self) -> None:
         above = ("episode_length_s", "stall_s", "stall_m", "trunk_touch_n", "trunk_hard", "stray_m")
@@ -158,23 +160,25 @@ class TerminationCfg:
 
 @dataclass(frozen=True)
 class StartCfg:
-    """How far a start is from standing in the default pose at x = y = 0: uniform, to both sides.
+    """How far a start may differ from standing in the default pose at x = y = 0: uniform, to both
+    sides.
 
-    A symmetric policy in a symmetric state can only act symmetrically; these break the tie.
+    A symmetric policy in a symmetric state can only act symmetrically; these differences break the
+    symmetry.
     """
 
     ahead_m: float = 0.3
     sideways_m: float = 0.2
     lifted_m: float = 0.05
-    """All starts are this much above the ground: a bent leg must not start inside it."""
+    """Height of all starts above the ground, so that no bent leg starts inside it."""
     yaw_rad: float = 0.2
     lin_vel_mps: float = 0.3
     ang_vel_rps: float = 0.3
     joint_pos_rad: float = 0.15
     joint_vel_rps: float = 0.5
     run_up_skip: float = 0.0
-    """Starts also lie ahead, by up to this share of the level ground before the obstacle: less
-    walking to it, more of it. In training only."""
+    """Starts also move forward by up to this share of the level ground before the obstacle, so that
+    episodes spend less time on the way. In training only."""
 
     def __post_init__(self) -> None:
         check_numbers(self, "start.", not_negative=tuple(vars(self)), fractions=("run_up_skip",))
@@ -182,7 +186,7 @@ class StartCfg:
 
 @dataclass(frozen=True)
 class ObservationNoiseCfg:
-    """Errors of what the robot measures: uniform, to both sides, new at every step. The critic's
+    """Measurement errors of the robot: uniform, to both sides, new at every step. The critic's
     group and the height maps have none."""
 
     ang_vel_rps: float = 0.2
@@ -196,17 +200,17 @@ class ObservationNoiseCfg:
 
 @dataclass(frozen=True)
 class RandomCfg:
-    """What differs between worlds."""
+    """Domain randomisation."""
 
     ranges: Ranges = field(default_factory=lambda: Ranges(friction=(0.5, 1.25)))
-    """Uniform ranges, drawn anew at a reset. Grip stays below WMP's 2: MuJoCo's pyramidal contacts
-    get softer with friction, and at 2 a standing foot sinks so deep that the shank touches too."""
+    """Uniform ranges, drawn at each reset. Friction stays below WMP's 2: MuJoCo's pyramidal
+    contacts get softer with friction, and at 2 feet sink in until the shank touches too."""
     push_every_s: float = 15.0
     """Mean time between pushes; 0 for none."""
     bodies_every: int = 24
-    """On the GPU new masses cost hundreds of launches. So all episodes that began since the last
-    time get theirs together, every so many control steps: within their first half second. 0: one
-    body for a whole run. On the CPU every episode begins with a body of its own."""
+    """Control steps between draws of new masses on the GPU, where they are slow: all episodes that
+    began since the last draw get theirs together, in their first half second. 0: never. On the CPU
+    every episode begins with new masses."""
 
     def __post_init__(self) -> None:
         check_numbers(self, "random.", not_negative=("push_every_s",))
@@ -214,12 +218,12 @@ class RandomCfg:
 
 @dataclass(frozen=True)
 class EnvCfg:
-    """Everything about an environment but its size, engine, device and seed."""
+    """All settings of an environment except its size, engine, device and seed."""
 
     robot: str = "apollo"
     """A known robot, or a robot file of yours, which runs when you name it here."""
     robot_data: Annotated[Robot | None, tyro.conf.Suppress] = None
-    """The robot itself, as checkpoints and cards hold it; None: the known one of that name."""
+    """The robot itself, as checkpoints and cards store it; None: the known robot of that name."""
     families: tuple[tuple[str, float], ...] = (
         ("flat", 0.1),
         ("box", 0.25),
@@ -228,35 +232,35 @@ class EnvCfg:
         ("lateral_slope", 0.1),
         ("rocks", 0.15),
     )
-    """Course families and the share of the worlds each gets; shares need not sum to one. A family
-    of yours is file.py:NAME or package.module:NAME, which runs when you name it here."""
+    """Course families and each one's share of the worlds; shares need not sum to one. A family of
+    yours is file.py:NAME or package.module:NAME, which runs when you name it here."""
     levels: int = 20
-    """Difficulties of each family, evenly from 0 to `max_difficulty`."""
+    """Number of difficulties of each family, evenly from 0 to `max_difficulty`."""
     max_difficulty: float = 1.0
     """The top level's difficulty; 1 is the end of a family's range. A world that has passed it
-    plays all levels alike: less than 1 buys reliability with reach. More than 1 goes beyond the
-    range, as far as a family can be built: boxes and gaps; the others stop at 1."""
+    draws all levels equally often, so less than 1 gives a more reliable robot with less reach. More
+    than 1 goes beyond the range where that can be built: boxes and gaps; others stop at 1."""
     variants: int = 4
     """Random courses of each family and level."""
     mirror_half: bool = True
-    """Every second variant is mirrored: courses with a high side come high on either. False is for
-    studies of what a robot makes of the side that it has never seen."""
+    """Mirror every second variant, so that courses with a high side have it left or right. Use
+    False to study how a robot copes with the side that it has never seen."""
     tilt_deg: Range | None = None
-    """Tilted boxes, stairs and gaps are tilted by a random angle of this range, whatever their
-    size; None: the larger the more, from 5 to 20 degrees."""
+    """Range of the random tilt of tilted boxes, stairs and gaps of any size. None: the tilt grows
+    with size, from 5 to 20 degrees."""
     action_clip: float = 6.0
     """Actions are clipped to this before anything reads them."""
     camera: Annotated[DepthCameraCfg | None, tyro.conf.AvoidSubcommands] = None
-    """The depth camera, for what sees by one; None: no images among the observations."""
+    """The depth camera; None: no images among the observations."""
     observations: tuple[str, ...] = ()
     """Observations beside the usual groups, each a group of its own name, for actor, critic and
     world model to read: lin_vel, contacts, friction, ..."""
     contacts: int = CONTACTS
-    """On the GPU, room for so many contacts and candidates a world, in a pool all share; a full one
-    drops contacts and shows as guard/contact_pool. On the CPU MuJoCo makes room as needed."""
+    """On the GPU: contacts and candidates per world, in a pool that all share. A full pool drops
+    contacts and shows as guard/contact_pool. On the CPU MuJoCo allocates as needed."""
     contact_rows: int = CONTACT_ROWS
-    """On the GPU, room for so many constraint rows in one world, four a contact; a world that needs
-    more has failed and shows as guard/overflow. On the CPU as above."""
+    """On the GPU: constraint rows per world, four per contact. A world that needs more has failed
+    and shows as guard/overflow. On the CPU as above."""
     commands: CommandCfg = field(default_factory=CommandCfg)
     curriculum: CurriculumCfg = field(default_factory=CurriculumCfg)
     rewards: RewardCfg = field(default_factory=RewardCfg)
@@ -291,12 +295,12 @@ class EnvCfg:
         )
 
     def load_robot(self) -> Robot:
-        """The robot; no file is run for it."""
+        """The robot; this runs no file."""
         return self.robot_data or load(self.robot)
 
     @cached_property
     def spaces(self) -> Spaces:
-        """What is observed of its robot, and how it mirrors."""
+        """The observations of this robot, and how they mirror."""
         optics = OpticsCfg() if self.camera is None else self.camera.optics
         extra = tuple(OBSERVATIONS[word] for word in self.observations)
         return Spaces(self.load_robot().body, extra, optics)

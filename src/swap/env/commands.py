@@ -1,7 +1,8 @@
 """Draws the velocity command of each world.
 
-On a course the command is forward speed along the lane. Free worlds (flat ground only) are asked to
-go anywhere, sideways too, or to stand. The yaw rate always comes from a heading to hold.
+On a course the command is a forward speed along the lane. Free worlds (flat ground only) get
+commands in any direction, sideways too, or to stand. The yaw rate is always computed from a heading
+to hold.
 """
 
 import math
@@ -18,19 +19,19 @@ from swap.state_dict import Buffers
 from swap.symmetry import signs
 
 SIDED = signs(-1, -1)
-"""Sideways speed and heading."""
+"""How sideways speed and heading mirror."""
 FOREVER = 1 << 40
 
 
 class Commands(Buffers):
-    """What the robots of N worlds are told to do."""
+    """The commands of N worlds."""
 
     value: Tensor
-    """[N, 3]: forward m/s, left m/s, yaw rad/s, as the robot is told it now."""
+    """[N, 3]: forward m/s, left m/s, yaw rad/s: the present command."""
     heading_rad: Tensor
     """[N]: the heading to hold."""
     free: Tensor
-    """[N] bool: anywhere, not along a course."""
+    """[N] bool: the world is free, it follows no course."""
     stands: Tensor
     """[N] bool: the command is to stand."""
     left: Tensor
@@ -39,7 +40,7 @@ class Commands(Buffers):
     def __init__(
         self, cfg: CommandCfg, rng: RandomSource, known_empty: Callable[[Tensor], bool]
     ) -> None:
-        """`known_empty` may tell that a mask is empty, to save the work."""
+        """`known_empty` returns True if it knows that a mask is empty; work is then skipped."""
         n, device = rng.n, rng.device
         super().__init__(
             value=torch.zeros(n, 3, device=device),
@@ -52,14 +53,15 @@ class Commands(Buffers):
         self._lasts = max(1, round(cfg.resample_s / CONTROL_DT))
 
     def start(self, mask: Tensor, flat: Tensor) -> None:
-        """New episodes for `mask` [N]; those on `flat` ground [N] may be free. Their commands come
-        with the next `advance`."""
+        """Begin new episodes in `mask` [N]; those on `flat` ground [N] may be free. The next
+        `advance` draws their commands."""
         free = flat & (self._rng.uniform() < self.cfg.free_fraction)
         torch.where(mask, free, self.free, out=self.free)
         self.left.masked_fill_(mask, 0)
 
     def advance(self, heading_rad: Tensor, progress: Tensor) -> None:
-        """One control step has passed: headings [N] change the yaw rate, time the command."""
+        """Advance one control step: draw new commands where they are due, and update yaw rates from
+        the headings [N]."""
         self.left -= 1
         over = self.left <= 0
         if not self._known_empty(over):
@@ -67,7 +69,8 @@ class Commands(Buffers):
         self.steer(heading_rad)
 
     def hold(self, mask: Tensor, command: tuple[float, float, float]) -> None:
-        """For good: forward m/s, left m/s and the heading to hold, rad, in the worlds of `mask`."""
+        """Set a command that lasts for ever in the worlds of `mask`: forward m/s, left m/s, and the
+        heading to hold, rad."""
         for k in (0, 1):
             self.value[:, k].masked_fill_(mask, command[k])
         self.heading_rad.masked_fill_(mask, command[2])
@@ -76,7 +79,7 @@ class Commands(Buffers):
         self.left.masked_fill_(mask, FOREVER)
 
     def steer(self, heading_rad: Tensor) -> None:
-        """The yaw rate that brings the robot back to the heading it is to hold."""
+        """Set the yaw rate that turns the robot back to the heading to hold."""
         error = wrap(self.heading_rad - heading_rad)
         limit = self.cfg.yaw_limit_rps
         self.value[:, 2] = (self.cfg.yaw_gain * error).clamp_(-limit, limit)

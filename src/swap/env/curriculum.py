@@ -1,9 +1,9 @@
 """Chooses the level of each world's next episode from how the last ones ended.
 
 Every world has a frontier: the level it works on. A success there moves it up, a failure down, each
-with some chance. Part of the episodes replay a random level below it, so that what was learned
-is not forgotten; these do not move it. A frontier past the top level means all levels alike: then
-only failures at the top level bring it back.
+with some probability. Part of the episodes replay a random level below it, so that what was learned
+is not forgotten; these do not move it. Once the frontier is past the top level, all levels are
+drawn equally often, and only failures at the top level bring it back.
 """
 
 import torch
@@ -20,7 +20,7 @@ class Curriculum(Buffers):
     frontier: Tensor
     """[N] long, 0 to levels."""
     level: Tensor
-    """[N] long, 0 to levels - 1: of the running episode."""
+    """[N] long, 0 to levels - 1: the level of the present episode."""
 
     def __init__(self, cfg: CurriculumCfg, levels: int, rng: RandomSource) -> None:
         start = rng.uniform().mul(0).long() + min(cfg.initial_level, levels)
@@ -28,22 +28,22 @@ class Curriculum(Buffers):
         self.cfg, self.levels, self._rng = cfg, levels, rng
 
     def begin(self, frontier: Tensor) -> None:
-        """Every world at its frontier of `frontier` [N]; before the first episode."""
+        """Set the frontiers [N] before the first episode; every world starts at its frontier."""
         self.frontier.copy_(frontier)
         torch.clamp(self.frontier, max=self.levels - 1, out=self.level)
 
     @property
     def progress(self) -> Tensor:
-        """[N] in [0, 1]: how far each world's frontier has come."""
+        """[N] in [0, 1]: each world's frontier as a share of all levels."""
         return self.frontier / self.levels
 
     @property
     def at_frontier(self) -> Tensor:
-        """[N] bool: the running episode is one that moves the frontier."""
+        """[N] bool: the present episode can move the frontier."""
         return self.level == self.frontier.clamp(max=self.levels - 1)
 
     def update(self, success: Tensor, failure: Tensor) -> None:
-        """Episodes that ended so, [N] bool each; neither: the frontier stays."""
+        """Move the frontiers of worlds whose episode ended in success or failure, [N] bool each."""
         luck = self._rng.uniform()
         raised, dropped = luck < self.cfg.up_probability, luck < self.cfg.down_probability
         step = (success & raised).long() - (failure & dropped).long()
@@ -51,7 +51,7 @@ class Curriculum(Buffers):
         self.frontier.add_(step).clamp_(0, self.levels)
 
     def draw(self, mask: Tensor) -> None:
-        """New levels for the worlds in `mask` [N]."""
+        """Draw new levels for the worlds in `mask` [N]."""
         luck = self._rng.uniform(2)
         below = (luck[:, 0] * self.frontier).long()  # uniform in 0..frontier - 1
         graduated = self.frontier == self.levels

@@ -1,5 +1,5 @@
-"""The environment: takes actions and gives observations, rewards and ends of episodes, for N robots
-at once.
+"""The environment: it takes actions and returns observations, rewards and ends of episodes, for N
+robots at once.
 
 Worlds are reset one step late, see `swap.env.step`.
 """
@@ -34,7 +34,7 @@ from swap.symmetry import Layout
 
 
 class ParkourEnv:
-    """`n` worlds in step, each with a robot of its own at a task of its own."""
+    """`n` worlds that step together, each with its own robot and task."""
 
     def __init__(
         self,
@@ -48,9 +48,9 @@ class ParkourEnv:
         rng: RandomSource | None = None,
         tasks: Tasks | None = None,
     ) -> None:
-        """`capture`: on CUDA, record what a step does around the physics and replay it in two
-        launches; False launches kernel by kernel, for debugging. `rng` draws all that is random,
-        `tasks` says what the worlds are for: without them from `seed`, and training."""
+        """With `capture`, on CUDA, all of a step but the physics is recorded and replayed in two
+        launches; without, each kernel is launched separately, for debugging. `rng` draws all random
+        numbers (default: from `seed`), `tasks` assigns courses and commands (default: training)."""
         self.cfg, self.n = cfg, n
         place = engine_device(engine, device)
         self.rng = rng or RandomSource(n, place, seed)
@@ -73,7 +73,7 @@ class ParkourEnv:
         self._ground = StartsAndGoals(bank, n, place, cfg.start.run_up_skip > 0)
         self.goals = self._ground.goals
         self._pose = torch.tensor(self.robot.default_pose).to(place)
-        # On a GPU new masses cost hundreds of launches, and answers would have to be waited for.
+        # On a GPU new masses take hundreds of launches, and reading a result would wait for it.
         self._on_cpu = engine == "cpu"
         ranges = cfg.random.ranges
         self._varies = ranges != FIXED
@@ -117,17 +117,17 @@ class ParkourEnv:
 
     @property
     def spec(self) -> EnvSpec:
-        """What networks for it must know."""
+        """What networks must know of this environment."""
         return self.cfg.spec
 
     def known_empty(self, mask: Tensor) -> bool:
-        """Whether `mask` [N] is empty, where that can be known without waiting for the device;
-        elsewhere False, and the work is done for an empty mask."""
+        """True if `mask` [N] is empty and this can be known without waiting for the device. On a
+        GPU it is always False, and the work is done even for an empty mask."""
         return self._on_cpu and not mask.any()
 
     # --- the loop -------------------------------------------------------------------------------
     def reset(self) -> dict[str, Tensor]:
-        """Every world begins an episode."""
+        """Begin an episode in every world."""
         self._count.zero_()
         self._fresh.fill_(True)
         self._old_body.zero_()
@@ -137,7 +137,7 @@ class ParkourEnv:
             return self._photograph(self._finish(self._look()))
 
     def step(self, action: Tensor) -> Step:
-        """One control step with `action` [N, 12]: joint targets around the default pose."""
+        """Take one control step with `action` [N, 12]: joint targets around the default pose."""
         with one_thread(self._on_cpu):
             self._act(action.detach().to(self._targets).expand_as(self._targets))
             self.engine.step(self._targets)
@@ -149,8 +149,8 @@ class ParkourEnv:
             return step
 
     def _acting(self, action: Tensor) -> None:
-        """What comes before the physics. This and `_reacting` are recorded on a GPU: all they read
-        and write from one step to the next stays in place."""
+        """The part of a step before the physics. This and `_reacting` are recorded on a GPU, so all
+        tensors that they read and write from one step to the next keep their storage."""
         self._fresh.copy_(self._ended)
         limit = self.cfg.action_clip
         still = ~self.tasks.running(self._fresh)
@@ -160,7 +160,7 @@ class ParkourEnv:
         torch.add(self._pose, self.robot.action_scale * action, out=self._targets)
 
     def _reacting(self) -> Step:
-        """What comes after it."""
+        """The part of a step after the physics."""
         self._begin(bodies=self._on_cpu)
         if self._bodies_every:
             self._old_body |= self._fresh
@@ -186,7 +186,7 @@ class ParkourEnv:
 
     # --- its parts ------------------------------------------------------------------------------
     def _begin(self, bodies: bool) -> None:
-        """Fresh worlds get a course, a robot of their own, a start and a command."""
+        """Give fresh worlds a course, a newly randomised robot, a start and a command."""
         mask = self._fresh
         if self.known_empty(mask):
             return
@@ -199,8 +199,8 @@ class ParkourEnv:
         self.tasks.instruct(mask, self.commands)
 
     def _renew_bodies(self) -> None:
-        """Episodes that began since the last time get masses of their own. Here, between the two
-        recordings, the observation still to come tells of the body that acts next."""
+        """Draw masses for episodes that began since the last call. It is called between the two
+        recordings, so that the next observation already describes the new body."""
         given = self.rng.draw(self.cfg.random.ranges, self.robot)
         self.engine.renew_bodies(self._old_body, given)
         self._old_body.zero_()
@@ -226,7 +226,7 @@ class ParkourEnv:
         )
 
     def _finish(self, frame: Frame) -> dict[str, Tensor]:
-        """The observation; fresh worlds have no past."""
+        """Compute the observation; fresh worlds have no past."""
         fresh = self._fresh
         if not self.known_empty(fresh):
             self.frame_builder.reset(fresh, self.engine.state)
@@ -239,7 +239,7 @@ class ParkourEnv:
         return self.observations(now, fresh)
 
     def _photograph(self, obs: dict[str, Tensor]) -> dict[str, Tensor]:
-        """`obs` with images, new every k steps; a fresh world gets its first at once."""
+        """Add images to `obs`, new ones every k steps; a fresh world gets its first at once."""
         camera, state, fresh = self.camera, self.engine.state, self._fresh
         if camera is None:
             return obs
@@ -253,22 +253,22 @@ class ParkourEnv:
         obs["depth_clean"], obs["depth_noisy"] = camera.frames
         return obs
 
-    # --- figures and checkpoints ----------------------------------------------------------------
+    # --- metrics and checkpoints ----------------------------------------------------------------
     def metrics(self, processes: ProcessGroup = SINGLE_PROCESS) -> dict[str, float]:
-        """Figures since the last call, by name, of the worlds of all processes, of which each has
-        equally many; waits for the device."""
+        """Metrics by name since the last call, over the worlds of all processes, which must have
+        equally many; this waits for the device."""
         told = self.episode_metrics.read(processes, self.engine.faults())
         return {**told, **self.tasks.metrics(processes)}
 
     def state_dict(self) -> dict[str, Tensor]:
-        """All that changes, by name: the worlds can be put away in the middle of an episode."""
+        """All changing tensors by name: worlds can be saved in the middle of an episode."""
         state = {**self._live(), **join_states(engine=self.engine.state_dict())}
         if self.camera is not None:
             state |= join_states(camera=self.camera.state_dict())
         return {**state, "generator": self.rng.generator.get_state()}
 
     def load_state_dict(self, state: Mapping[str, Tensor]) -> None:
-        """Exactly the worlds that gave these, their config and seed being the same."""
+        """Restore exactly the worlds that gave this state; config and seed must be the same."""
         copy_into(self._live(), state)
         self.engine.load_state_dict(sub_state("engine/", state))
         self._ground.select(self.engine.course_id)
@@ -277,7 +277,7 @@ class ParkourEnv:
         self.rng.generator.set_state(state["generator"].cpu())
 
     def _live(self) -> dict[str, Tensor]:
-        """What is written in place here."""
+        """The tensors that this class writes in place."""
         parts = join_states(
             frame_builder=self.frame_builder.state_dict(),
             commands=self.commands.state_dict(),

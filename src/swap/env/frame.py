@@ -1,8 +1,8 @@
 """Computes a Frame, all that rewards and terminations read, from the engine's state and the height
 maps.
 
-`FrameBuilder` remembers what is needed from one control step to the next. It is the only place
-where time passes; rewards and endings are pure functions of a Frame.
+Only `FrameBuilder` keeps state from one control step to the next; rewards and terminations are pure
+functions of a Frame.
 """
 
 from collections.abc import Callable
@@ -19,46 +19,46 @@ from swap.sim.engine import FEET, SHANKS, THIGHS, TRUNK
 from swap.state_dict import Buffers
 
 TOUCH_N = 1.0
-"""A foot with more force than this stands."""
+"""A foot with more force than this stands on the ground."""
 HIT_N = 0.1
 """A thigh, a shank or the trunk with more force than this touches something."""
 LEVEL_M = 0.04
-"""The ground around the robot is flat if its heights differ by less. The lowest obstacles, boxes of
-5 cm and courses tilted by 5 degrees (9 cm over the map), are more."""
+"""The ground around the robot is flat if its heights differ by less than this. The lowest
+obstacles, boxes of 5 cm and courses tilted by 5 degrees (9 cm over the map), differ by more."""
 AHEAD_M = 0.5
-"""New ground counts as long as it is no further ahead than this of where the commands lead."""
+"""New ground counts only up to this distance ahead of where the commands lead."""
 TRUNK_M = (0.4, 0.2)
 """Half length and half width of the ground that counts as below the trunk."""
 
 
 @dataclass(frozen=True)
 class Frame:
-    """One control step of N worlds, after the physics. Many tensors are the engine's, the commands'
-    or the builder's own: a frame is to be read before any of these goes on."""
+    """One control step of N worlds, after the physics. Many tensors belong to the engine, the
+    commands or the builder: read a frame before any of these advances."""
 
     base_pos: Tensor  # [N, 3] world, m
     heading_rad: Tensor  # [N]
     lin_vel_b: Tensor  # [N, 3] m/s
     ang_vel_b: Tensor  # [N, 3] rad/s
     gravity_b: Tensor  # [N, 3] unit vector
-    command: Tensor  # [N, 3] as the robot was told it when it acted
-    heading_error_rad: Tensor  # [N] from the heading it is to hold
+    command: Tensor  # [N, 3] the command that the robot had when it acted
+    heading_error_rad: Tensor  # [N] from the heading to hold
     height_error_m: Tensor  # [N] base above the ground below it, minus the robot's h_des
     flat: Tensor  # [N] bool: the ground all around is flat
-    clear: Tensor  # [N] bool: it is flat as far as the body's map reaches ahead, too
-    course: Tensor  # [N] bool: the world has a goal; not so with free commands
-    progress: Tensor  # [N] in [0, 1]: how far the world's frontier has come
+    clear: Tensor  # [N] bool: it is also flat as far ahead as the body map reaches
+    course: Tensor  # [N] bool: the world has a goal; False with free commands
+    progress: Tensor  # [N] in [0, 1]: the world's frontier as a share of all levels
     joint_pos: Tensor  # [N, 12] from the default pose, rad
     joint_vel: Tensor  # [N, 12] rad/s
     joint_acc: Tensor  # [N, 12] rad/s^2
     torque: Tensor  # [N, 12] Nm
     abad_pos: Tensor  # [N, 4] from the default pose, rad
     foot_force: Tensor  # [N, 4, 3] world, N
-    standing: Tensor  # [N, 4] bool: this foot, now or a step ago
+    standing: Tensor  # [N, 4] bool: this foot touches the ground, now or one step ago
     landed: Tensor  # [N, 4] bool: this foot has just come down
-    air_s: Tensor  # [N, 4] how long it was up
-    swing_m: Tensor  # [N, 4] how high its underside was in this swing, or the one that just ended
-    slip_mps: Tensor  # [N, 4] how fast its contact point slides over the ground; in the air: 0
+    air_s: Tensor  # [N, 4] how long it was in the air
+    swing_m: Tensor  # [N, 4] greatest height of its underside in this swing or the one just ended
+    slip_mps: Tensor  # [N, 4] speed of its contact point over the ground; 0 in the air
     hit: Tensor  # [N, 8] bool: thigh and shank of each leg touch something
     trunk_force: Tensor  # [N] N
     action: Tensor  # [N, 12]
@@ -67,14 +67,14 @@ class Frame:
     headway_mps: (
         Tensor  # [N] growth of the new ground that counts (`FrameBuilder.frame`); free worlds: 0
     )
-    stalled_s: Tensor  # [N] since the last headway worth the name, under a forward command
-    held_s: Tensor  # [N] beyond the goal without a break
+    stalled_s: Tensor  # [N] time since the last headway (`stall_m`), under a forward command
+    held_s: Tensor  # [N] time beyond the goal without a break
     steps: Tensor  # [N] long: control steps of this episode
     failed: Tensor  # [N] bool: the physics diverged
 
 
 class FrameBuilder(Buffers):
-    """What the frames of `n` worlds owe to earlier ones."""
+    """Builds frames, and keeps what they need from earlier steps of `n` worlds."""
 
     action: Tensor  # [N, 12], and the two before it
     last_action: Tensor
@@ -83,19 +83,19 @@ class FrameBuilder(Buffers):
     air_s: Tensor  # [N, 4]
     touched: Tensor  # [N, 4] bool
     swing_m: Tensor  # [N, 4]
-    knee_foot: Tensor  # [N, 4, 2, 3]: where they were
-    best_x: Tensor  # [N]: the largest so far
+    knee_foot: Tensor  # [N, 4, 2, 3]: positions of knee and foot at the last step
+    best_x: Tensor  # [N]: the largest x so far
     asked_m: Tensor  # [N]: how far the commands so far would have led
-    first_x: Tensor  # [N]: where the episode began
-    mark_x: Tensor  # [N]: the last headway worth the name
-    stalled_s: Tensor  # [N]: since then
-    held_s: Tensor  # [N]: beyond the goal
-    steps: Tensor  # [N] long: of the episode
+    first_x: Tensor  # [N]: x at the start of the episode
+    mark_x: Tensor  # [N]: x at the last headway of at least `stall_m`
+    stalled_s: Tensor  # [N]: time since then
+    held_s: Tensor  # [N]: time beyond the goal
+    steps: Tensor  # [N] long: control steps of the episode
 
     def __init__(
         self, robot: Robot, heights: Heights, stall_m: float, known_empty: Callable[[Tensor], bool]
     ) -> None:
-        """`known_empty` may tell that a mask is empty, to save the work."""
+        """`known_empty` returns True if it knows that a mask is empty; work is then skipped."""
         n, device = heights.out.shape[0], heights.out.device
         joints, legs = len(robot.joints), len(robot.legs)
 
@@ -135,7 +135,7 @@ class FrameBuilder(Buffers):
         self.action.copy_(action)
 
     def reset(self, mask: Tensor, state: State) -> None:
-        """The worlds in `mask` [N] begin an episode where they stand now."""
+        """Begin an episode in the worlds in `mask` [N], where their robots are now."""
         rows = mask[:, None]
         feet = self.air_s, self.touched, self.swing_m
         for x in (self.action, self.last_action, self.older_action, *feet):
@@ -158,7 +158,7 @@ class FrameBuilder(Buffers):
         course: Tensor,
         progress: Tensor,
     ) -> Frame:
-        """One control step has passed."""
+        """Build the frame after a control step."""
         heading = heading_of(state.base_quat)
         vectors = torch.stack([state.base_lin_vel, self._down], 1)  # [N, 2, 3]
         lin_vel_b, gravity_b = into_body(state.base_quat, vectors).unbind(1)
@@ -174,7 +174,7 @@ class FrameBuilder(Buffers):
         air_s = self.air_s + CONTROL_DT
         planted = touching & self.touched  # it neither lands nor lifts in this step
         slip_mps = self._slip(state.leg_pos) * planted
-        # Above the ground below the trunk, which is the ground below the foot where it is flat.
+        # Height above the ground below the trunk; on flat ground the foot's ground is as high.
         ground_z = state.base_pos[:, 2] - height
         above = state.foot_pos[..., 2] - ground_z[:, None] - self._foot_radius
         swing_m = torch.maximum(self.swing_m, above)
@@ -184,8 +184,8 @@ class FrameBuilder(Buffers):
         self.swing_m.copy_(swing_m).masked_fill_(standing, 0)
 
         x = state.base_pos[:, 0]
-        # New ground, but not faster than asked: lost time at a wall is made up by climbing it, and
-        # racing ahead of the command earns nothing.
+        # New ground counts, but no faster than commanded: a robot that lost time at a wall can make
+        # it up by climbing, and one that runs ahead of the command earns nothing.
         before = self._won()
         torch.maximum(self.best_x, x, out=self.best_x)
         self.asked_m.add_(CONTROL_DT * command[:, 0])
@@ -194,7 +194,7 @@ class FrameBuilder(Buffers):
         torch.where(ahead, x, self.mark_x, out=self.mark_x)
         waits = course & (command[:, 0] > 0)
         self.stalled_s.add_(CONTROL_DT).masked_fill_(ahead | ~waits, 0)
-        now = x > goals.x  # far from enough, but mostly nobody is as far
+        now = x > goals.x  # necessary, and cheap: mostly no robot is there yet
         if not self._known_empty(now):
             now = reached(goals, state.base_pos, gravity_b[:, 2], state.foot_pos)
         self.held_s.copy_(held(self.held_s, now & course, CONTROL_DT))
@@ -241,8 +241,8 @@ class FrameBuilder(Buffers):
 
     def _slip(self, leg_pos: Tensor) -> Tensor:
         """[N, 4] m/s: horizontal speed of the lowest point of each foot, which is a sphere at the
-        end of the shank: a foot that rolls over the ground does not slip. What the shank twists
-        about itself moves that point little and is left out."""
+        end of the shank, so that a foot that rolls over the ground does not slip. Twist of the
+        shank about its own axis moves that point little and is neglected."""
         knee_foot = leg_pos[:, :, 1:]
         vel = (knee_foot - self.knee_foot) / CONTROL_DT
         self.knee_foot.copy_(knee_foot)
@@ -254,25 +254,25 @@ class FrameBuilder(Buffers):
         return (along.square() + across.square()).sqrt()
 
     def _won(self) -> Tensor:
-        """[N] m: how far the robot has come, as far as it was asked to."""
+        """[N] m: how far the robot has come, but no further than commanded plus AHEAD_M."""
         return torch.minimum(self.best_x - self.first_x, self.asked_m + AHEAD_M)
 
 
 def into_body(quat: Tensor, vectors_w: Tensor) -> Tensor:
-    """Quaternions [N, 4] (w, x, y, z) and world vectors [N, K, 3] -> the same in the body frame."""
+    """Rotate world vectors [N, K, 3] into the body frame of quaternions [N, 4] (w, x, y, z)."""
     w, u = quat[:, None, :1], quat[:, None, 1:].expand_as(vectors_w)
     t = 2 * torch.linalg.cross(u, vectors_w)
     return vectors_w - w * t + torch.linalg.cross(u, t)
 
 
 def heading_of(quat: Tensor) -> Tensor:
-    """[N, 4] -> [N] rad: the twist about the vertical, defined however steeply the robot pitches;
-    height maps turn with the same."""
+    """The heading [N] in rad of quaternions [N, 4]: the twist about the vertical, defined at any
+    pitch; height maps turn with the same angle."""
     return wrap(2 * torch.atan2(quat[:, 3], quat[:, 0]))
 
 
 def wrap(angle_rad: Tensor) -> Tensor:
-    """Into -pi..pi; the negative of an angle gives the negative."""
+    """Wrap angles to -pi..pi; the negative of an angle gives the exact negative."""
     return torch.atan2(angle_rad.sin(), angle_rad.cos())
 
 

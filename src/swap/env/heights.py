@@ -1,7 +1,7 @@
 """Measures the three height maps with as few rays as they need.
 
-The terrain map and the body map are the same grid, one shifted against the other. One strip that
-covers both is measured, and each map is a run of its rows.
+The terrain map and the body map are the same grid, shifted against each other. One strip that
+covers both is measured, and each map is a range of its rows.
 """
 
 from torch import Tensor
@@ -14,7 +14,7 @@ from swap.symmetry import Grid
 
 
 class Heights:
-    """`terrain` [N, 187], `body` [N, 286], `foot` [N, 100], views of `out`; storage never moves."""
+    """`terrain` [N, 187], `body` [N, 286], `foot` [N, 100]: views of `out`, with fixed storage."""
 
     def __init__(self, cfg: HeightCfg, feet: int, n: int, slots: int, device: object) -> None:
         self.cfg = cfg
@@ -42,7 +42,7 @@ class Heights:
 
 
 def _join(a: Patch, b: Patch) -> tuple[Patch, slice, slice]:
-    """The strip of rows that covers both, and where each lies in it."""
+    """The strip of rows that covers both maps, and the place of each in it."""
     shifts = [(patch.back_m - min(a.back_m, b.back_m)) / a.spacing_m for patch in (a, b)]
     same = (a.spacing_m, a.clip_m, a.grid.cols) == (b.spacing_m, b.clip_m, b.grid.cols)
     if not same or any(abs(shift - round(shift)) > 1e-6 for shift in shifts):

@@ -1,4 +1,4 @@
-"""Sums up named figures over steps and episodes, on the device until they are read."""
+"""Sums metrics over steps and episodes, on the device until they are read."""
 
 from collections.abc import Callable
 
@@ -16,13 +16,13 @@ class EpisodeMetrics(Buffers):
     """Running sums since the last `read`."""
 
     terms: Tensor
-    """[T]: of the terms of the reward."""
+    """[T]: sums of the reward terms."""
     sums: Tensor
     """[4]: reward, valid steps, speed, speed error."""
     ends: Tensor
     """[F, E]: episodes by family and reason."""
     at_frontier: Tensor
-    """[F, 2]: of those that move the frontier, episodes and successes."""
+    """[F, 2]: episodes and successes among those that can move the frontier."""
     steps: Tensor
     """Control steps of the episodes that ended."""
 
@@ -33,7 +33,7 @@ class EpisodeMetrics(Buffers):
         terms: tuple[str, ...],
         known_empty: Callable[[Tensor], bool],
     ) -> None:
-        """`known_empty` may tell that a mask is empty, to save the work."""
+        """`known_empty` returns True if it knows that a mask is empty; work is then skipped."""
         device = family.device
         super().__init__(
             terms=torch.zeros(len(terms), device=device),
@@ -44,7 +44,7 @@ class EpisodeMetrics(Buffers):
         )
         self._known_empty = known_empty
         self._families, self._family, self._names = families, family, terms
-        # A matrix product counts by family: the same order of sums every time.
+        # A matrix product counts by family, which adds in the same order every time.
         self._member = torch.nn.functional.one_hot(family, len(families)).T.float()  # [F, N]
         self._code = torch.arange(len(EndReason), device=device)
 
@@ -57,8 +57,8 @@ class EpisodeMetrics(Buffers):
         valid: Tensor,
         counted: Tensor,
     ) -> None:
-        """One control step; `terms` [T, N], the others [N]. `counted`: episodes that move the
-        frontier when they end."""
+        """Add one control step; `terms` are [T, N], the others [N]. `counted` marks episodes that
+        can move the frontier when they end."""
         weight, ended = valid.float(), verdict.ended
         self.terms += terms @ weight
         speed = frame.lin_vel_b[:, 0]
@@ -76,8 +76,8 @@ class EpisodeMetrics(Buffers):
     def read(
         self, processes: ProcessGroup = SINGLE_PROCESS, faults: Tensor | None = None
     ) -> dict[str, float]:
-        """Means since the last call, over the worlds of all processes; one without data is left
-        out. Waits for the device. `faults` [3]: those of `Engine.faults`."""
+        """Means since the last call, over the worlds of all processes; metrics without data are
+        left out. This waits for the device. `faults` [3] come from `Engine.faults`."""
         sums = self.state_dict() | ({} if faults is None else {"faults": faults})
         every = dict(zip(sums, processes.all_reduce(*sums.values()), strict=True))
         reward, valid, speed, error = every["sums"].tolist()
@@ -100,7 +100,7 @@ class EpisodeMetrics(Buffers):
         if faults is not None:
             diverged, overflow, full = every["faults"].tolist()
             told["guard/diverged"], told["guard/overflow"] = diverged, overflow
-            # Every world of this process shares the pool, and all processes have equally many.
+            # All worlds of a process share one pool, and all processes have equally many worlds.
             told["guard/contact_pool"] = full * len(self._family)
         for mine in self.state_dict().values():
             mine.zero_()
@@ -108,5 +108,5 @@ class EpisodeMetrics(Buffers):
 
 
 def _ratio(part: float, whole: float) -> float | None:
-    """None where there was nothing to take the mean of."""
+    """part / whole, or None if whole is 0."""
     return part / whole if whole else None

@@ -1,19 +1,19 @@
-"""What can be observed, declared once: how it is read, how it mirrors, its scale and its noise.
+"""Declares every observation once: how it is read, how it mirrors, its scale and its noise.
 
 `BUILT_IN` is the paper's Table "Symmetry transformations of observation and action components",
-`GROUPS` its Table "Input and target spaces of architectural modules". A sensor of your own is one
-more `Observation`, which `EnvCfg.observations` names; networks read it as a group of its own name:
+`GROUPS` its Table "Input and target spaces of architectural modules". To add a sensor, declare an
+`Observation` and name it in `EnvCfg.observations`; networks read it as a group of its own name:
 
     FOOT_LOAD = Observation(
         "foot_load",
-        rep=lambda spaces: spaces.body.leg_rep,  # a number a leg: left and right trade places
+        rep=lambda spaces: spaces.body.leg_rep,  # one number per leg: left and right trade places
         read=lambda now: now.frame.foot_force[..., 2],  # [N, 4], newtons
         scale=1e-3,
         noise=5.0,
     )
 
-Units: joint angles are from the default pose; heights are metres, surface minus base (foot maps:
-minus foot); gains and link factors are given as what they differ from nominal.
+Units: joint angles are relative to the default pose; heights are metres, surface minus base (foot
+maps: minus foot); gains and link factors are differences from nominal.
 """
 
 import math
@@ -28,7 +28,7 @@ from swap.errors import UserError
 from swap.registry import Registry, instance_of
 from swap.symmetry import ROTATION, VECTOR, Field, Rep, signs, trivial
 
-if TYPE_CHECKING:  # this is known where there is no simulator
+if TYPE_CHECKING:  # this module must import without a simulator
     from swap.courses import Boxes
     from swap.env.cfg import ObservationNoiseCfg
     from swap.env.frame import Frame
@@ -43,35 +43,35 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Reading:
-    """One control step of N worlds, to read observations from. The next step writes over it."""
+    """One control step of N worlds, to read observations from. The next step overwrites it."""
 
     frame: "Frame"
-    command: Tensor  # [N, 3]: the one to obey next
+    command: Tensor  # [N, 3]: the command for the next action
     heights: "Heights"
     state: "State"  # of the engine
-    drawn: "Draw"  # what differs between the robots
+    drawn: "Draw"  # the robots' randomisation
     boxes: "Boxes"  # of the courses
     robot: "Robot"
 
 
 @dataclass(frozen=True)
 class Observation:
-    """One quantity. Its Rep says how wide it is, and how it mirrors."""
+    """One observed quantity. Its Rep gives its width and how it mirrors."""
 
     name: str
     rep: Rep | Callable[["Spaces"], Rep]
-    """Or how it follows from the robot's body and the sizes of what it senses."""
+    """A Rep, or a function that makes it from the robot's body and the sizes of its sensors."""
     read: Callable[[Reading], Tensor]
-    """[N, d], where the worlds are. Nothing in it may wait for a GPU."""
+    """Returns [N, d] on the worlds' device. It must not wait for a GPU."""
     symbol: str = ""
     """The paper's symbol."""
     doc: str = ""
     """What it is, with its unit."""
     scale: float | Callable[["Robot"], float] = 1.0
-    """What is read is multiplied by it, for every reader: so it never breaks the mirror. Policies
-    normalise what they read; a world model does not, and bounds it at 5."""
+    """Factor of all entries, for every reader, so it never breaks the mirror. Policies normalise
+    their inputs; a world model does not, and bounds them at 5."""
     noise: float | Callable[["ObservationNoiseCfg"], float] = 0.0
-    """The largest error, in the unit of what is read: uniform, to both sides, new at every step."""
+    """The largest error, before scaling: uniform, to both sides, new at every step."""
 
     def __post_init__(self) -> None:
         if not self.name.isidentifier():
@@ -87,7 +87,7 @@ class Observation:
         return Field(self.name, rep, self.symbol, self.doc)
 
     def value(self, now: Reading, shape: tuple[int, int]) -> Tensor:
-        """What is read, float32; one line if it is not of this shape."""
+        """The value, float32; UserError if it does not have this shape."""
         x = self._ask("read", self.read, now)
         if not isinstance(x, Tensor) or x.shape != shape:
             found = list(x.shape) if isinstance(x, Tensor) else type(x).__name__
@@ -98,7 +98,7 @@ class Observation:
         return x.float()
 
     def _ask(self, what: str, function: Callable[..., T], *given: object) -> T:
-        """What goes wrong in a function of a user's is one line."""
+        """Call a user's function; an error in it becomes a UserError of one line."""
         try:
             return function(*given)
         except UserError:
@@ -254,7 +254,7 @@ BUILT_IN = (
         "heights around each foot, m",
     ),
 )
-"""In the order in which noise is drawn for them."""
+"""All built-in observations, in the order in which their noise is drawn."""
 
 OBSERVATIONS = Registry(
     "observation",
@@ -263,13 +263,13 @@ OBSERVATIONS = Registry(
     how="swap train ... --env.observations {}",
     label=lambda term: term.name,
 )
-"""By the words that `EnvCfg.observations` may use."""
+"""Observations by the names that `EnvCfg.observations` may use."""
 for _term in BUILT_IN:
     OBSERVATIONS.add(_term.name, _term)
 
 MEASURED = ("ang_vel", "gravity", "joint_pos", "joint_vel")
 HISTORY = "history"
-"""The group that holds past steps: the newest is `t0`."""
+"""The group of past steps; the newest is `t0`."""
 GROUPS: dict[str, tuple[str, ...]] = {
     "proprioception": ("ang_vel", "gravity", "command", "joint_pos", "joint_vel"),
     HISTORY: (*MEASURED, "action"),
@@ -284,7 +284,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "body_heights": ("body_heights",),
     "foot_heights": ("foot_heights",),
 }
-"""What networks read under one name: the encoder o_prop, which the decoder predicts; the actor o_H;
-the critic o_priv; AMP's discriminator two successive frames of `style`."""
+"""Groups that networks read by name: the encoder reads o_prop, which the decoder predicts; the
+actor reads o_H; the critic o_priv; AMP's discriminator two successive frames of `style`."""
 NOISELESS = ("privileged", "style")
-"""Groups that no robot measures."""
+"""Groups without noise, because no robot measures them."""

@@ -1,4 +1,4 @@
-"""Computes the groups of observations that networks read; they are declared in `observation_terms`.
+"""Computes the groups of observations that networks read; `observation_terms` declares them.
 
 Every group is packed in the order of its layout.
 """
@@ -29,7 +29,8 @@ class Observations(Buffers):
         self._members = GROUPS | {term.name: (term.name,) for term in spaces.extra}
         self._shape = {x.name: (rng.n, spaces.fields[x.name].dim) for x in self._terms}
         self._scale = {term.name: term.scale_of(robot) for term in self._terms}
-        # All that can have noise is drawn for together, so that one size does not move another's.
+        # Noise is drawn for all noisy terms at once, so that one term's size does not change
+        # another's random numbers.
         noisy = [term for term in self._terms if term.noise != 0]
         sizes = [term.noise_of(cfg) * self._scale[term.name] for term in noisy]
         self._errors = spaces.layout(*(term.name for term in noisy))
@@ -38,7 +39,8 @@ class Observations(Buffers):
         self._noise = torch.tensor(row, device=rng.device)
 
     def __call__(self, now: Reading, fresh: Tensor) -> dict[str, Tensor]:
-        """`fresh` [N] bool: no past before this step. The next call writes over what this gives."""
+        """Observations by group; worlds in `fresh` [N] bool have no past before this step. The next
+        call overwrites the result."""
         clean = {term.name: self._value(term, now) for term in self._terms}
         seen = dict(clean)
         if self._noisy:
@@ -56,7 +58,7 @@ class Observations(Buffers):
         return x if scale == 1 else x * scale
 
     def _remember(self, step: Tensor, fresh: Tensor) -> Tensor:
-        """The past steps, with this one as the newest."""
+        """Add this step to the history and return all past steps, newest first."""
         newest = step[:, None]  # [N, 1, d]
         older = torch.where(fresh[:, None, None], newest, self.history[:, :-1])
         self.history[:, 1:] = older

@@ -1,4 +1,4 @@
-"""The weights of each reward preset."""
+"""Lists the weights of each reward preset."""
 
 from typing import Literal
 
@@ -46,13 +46,13 @@ _TEACHER = {
     "headway": 2.0,
 }
 WEIGHTS: dict[RewardPreset, dict[str, float]] = {
-    "none": {},  # for those who bring all terms of their own
+    "none": {},  # for users who give all terms themselves
     "paper-table": _PAPER_TABLE,
     "paper": {**_PAPER_TABLE, "stuck": -1.0, "astray": -1.0},
     "teacher": _TEACHER,
-    # A laptop has no time to learn how to walk well as well.
+    # A laptop has no time to learn a good gait too.
     "tiny": {
         k: x for k, x in _TEACHER.items() if k not in ("foot_slip", "foot_swing", "footfalls")
     },
 }
-"""The weights of each preset; a term that is not there is left out."""
+"""The weights of each preset; terms that are not listed are not used."""

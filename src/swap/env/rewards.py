@@ -1,13 +1,15 @@
-"""The reward terms: each is a pure function of a Frame, one for each row of the paper's table.
+"""Defines the reward terms: pure functions of a Frame, one for each row of the paper's table, and
+more.
 
-`REWARDS` is the table of functions and equations, `reward_presets` has their weights. `paper-table`
-is the paper's own, `paper` adds the two terms against exploits that WMP has. There the wall is a
-trap: standing at it outlives falling off it. `teacher` is what got out of it: the terms that hold
-the trunk low, level and calm only count on flat ground, tracking weighs more, and new ground pays.
-A term of your own is any function of a Frame, named by an import string: see docs/extend.md.
+`REWARDS` is the table of functions and equations; `reward_presets` has their weights. `paper-table`
+is the paper's own, `paper` adds WMP's two terms against exploits. With both, robots learn to stop
+at a wall, because standing there earns longer than falling off it. `teacher` avoids that: the terms
+that keep the trunk low, level and calm only count on flat ground, tracking weighs more, and new
+ground is rewarded. A term of your own is any function of a Frame, named by an import string: see
+docs/extend.md.
 
-The sum is weighted, multiplied by the control step and, unless it is told otherwise, clipped at
-zero from below, so that ending an episode early can never pay.
+The weighted sum is multiplied by the control step and, by default, clipped at zero from below, so
+that ending an episode early never pays.
 """
 
 from collections.abc import Callable, Mapping
@@ -23,23 +25,23 @@ from swap.registry import Registry, guarded
 from swap.sim import CONTROL_DT
 
 SIGMA = 0.15
-"""Of velocity tracking, (m/s)^2 and (rad/s)^2."""
+"""Width of velocity tracking, (m/s)^2 and (rad/s)^2."""
 SIGMA_H = 0.1
-"""Of the height in static stance, m."""
+"""Width of the height term in static stance, m."""
 SIGMA_O = 0.1
-"""Of the orientation in static stance, rad."""
+"""Width of the orientation term in static stance, rad."""
 AIR_S = 0.5
-"""A step should be this long in the air."""
+"""Desired air time of a step."""
 STUMBLE = 4.0
 """A foot with more sideways force than this times the upward one has run into something."""
 SWING_M = 0.1
-"""A foot should be lifted this high."""
+"""Desired lift of a foot."""
 OVERSPEED = 0.25
-"""Before and on an obstacle, what a robot is too fast counts so much as what it is too slow."""
+"""Near obstacles, speed above the command counts only by this factor."""
 SLOW = 0.1
-"""Commands and speeds below this (m/s, rad/s) are standing still."""
+"""Commands and speeds below this (m/s, rad/s) count as standing still."""
 ASKED_MPS = 0.2
-"""Forward commands above this ask for motion."""
+"""Forward commands above this count as a command to move."""
 ASTRAY_RAD = 1.0
 
 Reward = Callable[[Frame], Tensor]
@@ -116,7 +118,7 @@ def smoothness(f: Frame) -> Tensor:
 
 # --- how to walk ----------------------------------------------------------------------------------
 def lin_vel_tracking_course(f: Frame) -> Tensor:
-    # A gap wants a run-up, however slowly the robot was told to go.
+    # A gap needs a run-up, however slow the command is.
     ahead = f.command[:, 0] - f.lin_vel_b[:, 0]
     hurry = (ahead < 0) & ~f.clear & (f.command[:, 0] > ASKED_MPS)
     ahead = torch.where(hurry, OVERSPEED * ahead, ahead)
@@ -138,14 +140,15 @@ def footfalls(f: Frame) -> Tensor:
 
 
 def able(f: Frame) -> Tensor:
-    """[N] in [0, 1]: how much of a good gait is asked for. On flat ground only; nothing of a robot
-    that cannot walk yet, which these terms might teach to stand; all of one half way up."""
+    """[N] in [0, 1]: how much the gait terms count. They count on flat ground only, and grow with
+    the level: not at all for a robot that cannot walk yet, which they might teach to stand still;
+    fully from half of the levels on."""
     return f.flat * (2 * f.progress).clamp(max=1)
 
 
-# --- against exploits and the trap at the wall ----------------------------------------------------
+# --- against exploits and stopping at walls -------------------------------------------------------
 def stuck(f: Frame) -> Tensor:
-    # Signed: with |v_x|, as WMP has it, creeping backwards is a way out, and robots found it.
+    # Signed: with |v_x|, as in WMP, robots learned to creep backwards.
     return ((f.command[:, 0] > ASKED_MPS) & (f.lin_vel_b[:, 0] < SLOW)).float()
 
 
@@ -170,24 +173,24 @@ def orientation_flat(f: Frame) -> Tensor:
 
 
 def roll_pitch(f: Frame) -> Tensor:
-    """[N, 2] rad: how far the body's y and x axes are from level. Unlike Euler angles these stay
-    defined with the nose straight up, where a robot that climbs a wall is."""
+    """[N, 2] rad: how far the body's y and x axes are from level. Unlike Euler angles, these are
+    also defined for a robot that climbs a wall with its nose straight up."""
     return torch.asin(f.gravity_b[:, :2].clamp(-1, 1)).flip(1)
 
 
 @dataclass(frozen=True)
 class RewardTerm:
-    """A function with what to tell of it."""
+    """A reward function with its name, equation and origin."""
 
     name: str
-    """Its name in metrics, too: `reward/NAME`."""
+    """Its name, also in metrics: `reward/NAME`."""
     function: Reward
     equation: str
     origin: str
 
 
 def accept(found: object, name: str, where: str) -> RewardTerm:
-    """A function of somebody else's; the first line of its docstring is its equation."""
+    """Accept a user's or a package's function; the first line of its docstring is its equation."""
     if not callable(found):
         raise UserError(f"{where} is a {type(found).__name__}; make it a function of a Frame")
     function = guarded(found, where)
@@ -256,7 +259,7 @@ for _term in (
 
 
 class Rewards:
-    """The terms that have a weight; `names` in order."""
+    """Computes the reward from the terms that have a weight; `names` are theirs, in order."""
 
     def __init__(
         self,
@@ -266,8 +269,9 @@ class Rewards:
         *,
         only_positive: bool = True,
     ) -> None:
-        """`terms` replace weights of the preset and add to it: first what is built in, in the order
-        of the table, then what is not, in the order given. `only_positive`: less than 0 is 0."""
+        """`terms` replace weights of the preset and add to it. Built-in terms come first, in the
+        order of the table, then others, in the order given. With `only_positive` a negative reward
+        becomes 0."""
         self._only_positive = only_positive
         weights = {**dict.fromkeys(REWARDS.added, 0.0), **WEIGHTS[preset], **terms}
         chosen = {name: weight for name, weight in weights.items() if weight != 0}
@@ -277,7 +281,7 @@ class Rewards:
         self._weights = torch.tensor(weights_dt, device=device)[:, None]
 
     def __call__(self, frame: Frame) -> tuple[Tensor, Tensor]:
-        """The reward [N], and the weighted terms [T, N] it is the sum of."""
+        """The reward [N], and the weighted terms [T, N] that it sums."""
         terms = torch.stack([term.function(frame) for term in self._terms]) * self._weights
         total = terms.sum(0)
         return total.clamp_(min=0) if self._only_positive else total, terms

@@ -1,5 +1,5 @@
-"""Says how every quantity of a robot mirrors, and lays out the groups that networks read. What can
-be observed is declared in `observation_terms`."""
+"""Says how every quantity of a robot mirrors, and lays out the groups that networks read.
+`observation_terms` declares what can be observed."""
 
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -18,7 +18,7 @@ class Spaces:
     extra: tuple[Observation, ...] = ()
     """Observations beside the usual groups; each is a group of its own name."""
     optics: OpticsCfg = field(default_factory=OpticsCfg)
-    """Of the camera; its images are as large as this says."""
+    """The camera's optics, which set the size of its images."""
     heights: HeightCfg = field(default_factory=HeightCfg)
     """The height maps."""
     history: int = 5
@@ -35,7 +35,7 @@ class Spaces:
 
     @cached_property
     def terms(self) -> tuple[Observation, ...]:
-        """All that is observed, each once."""
+        """All observations, each once."""
         return (*BUILT_IN, *(term for term in self.extra if term not in BUILT_IN))
 
     @cached_property
@@ -54,12 +54,12 @@ class Spaces:
 
     @cached_property
     def groups(self) -> dict[str, Layout]:
-        """What an environment observes, by the name under which networks read it."""
+        """The layouts of an environment's observations, by the group names that networks use."""
         usual = {name: self.layout(*members) for name, members in GROUPS.items()}
         usual[HISTORY] = usual[HISTORY].repeat(self.history, "t")
         return usual | {term.name: self.layout(term.name) for term in self.extra}
 
-    # --- by name, as the paper has them ---------------------------------------------------------
+    # --- the paper's spaces by name -------------------------------------------------------------
     @property
     def action(self) -> Layout:
         return self.layout("action")

@@ -1,4 +1,4 @@
-"""Draws the poses that new episodes start from: standing, a little off."""
+"""Draws the poses that new episodes start from: standing, with small random offsets."""
 
 import torch
 from torch import Tensor
@@ -11,7 +11,7 @@ from swap.symmetry import ROTATION, VECTOR, Field, Layout, signs
 
 
 class Starts:
-    """Draws starts for all worlds at once; a mask says later who takes his."""
+    """Draws starts for all worlds at once; the mask of `Engine.reset` selects those that use it."""
 
     def __init__(self, cfg: StartCfg, robot: Robot, rng: RandomSource) -> None:
         self._rng, self._lifted_m, self._run_up_skip = rng, cfg.lifted_m, cfg.run_up_skip
@@ -30,7 +30,8 @@ class Starts:
         self._standing = standing(robot, torch.zeros(rng.n, device=device))
 
     def draw(self, ground_z: Tensor, run_up: Tensor) -> Start:
-        """[N] each: height of the ground at each world's start, and how far it is level ahead."""
+        """Draw starts, given the height of the ground at each world's start and the length of level
+        ground ahead of it, [N] each."""
         off = self._layout.unpack(self._rng.signed(self._layout.rep) * self._size)
         rest = self._standing
         base_pos = rest.base_pos.clone()

@@ -1,7 +1,7 @@
-"""Decides which course each world gets, which commands, and which worlds begin a new episode.
+"""Decides which course and commands each world gets, and which worlds begin a new episode.
 
-This is all in which training differs from measuring: here the tasks of training, whose levels
-follow the robots' successes; in `swap.env.trials` those of measuring, which are given.
+Only this differs between training and evaluation. Here are the tasks of training, whose levels
+follow the robots' successes; `swap.env.trials` has those of evaluation, which are given.
 """
 
 from typing import Protocol
@@ -22,38 +22,38 @@ from swap.state_dict import join_states
 
 
 class Tasks(Protocol):
-    """What N worlds are asked to do. On a GPU every method but `metrics` and `state_dict` is
-    recorded:
-    what they read and write from one step to the next stays in place."""
+    """The tasks of N worlds. On a GPU every method but `metrics` and `state_dict` is recorded, so
+    the tensors that they read and write from one step to the next keep their storage."""
 
     bank: CourseBank
     family: Tensor
-    """[N] long: which of the bank's families each world has."""
+    """[N] long: the index of each world's family in the bank."""
     curriculum: Curriculum
 
     def choose(self, mask: Tensor) -> Tensor:
-        """New episodes for `mask` [N] bool; gives a course of the bank for every world [N] long,
-        which those in `mask` take."""
+        """Begin new episodes in `mask` [N] bool. Returns the index of a course in the bank for
+        every world [N] long; only those in `mask` use it."""
 
     def instruct(self, mask: Tensor, commands: Commands) -> None:
-        """The commands of these new episodes."""
+        """Give these new episodes their commands."""
 
     def running(self, fresh: Tensor) -> Tensor:
-        """[N] bool: who acts, in an episode that can end; `fresh` [N]: who is being reset."""
+        """[N] bool: the worlds that act, in an episode that can end; those in `fresh` [N] are being
+        reset."""
 
     def conclude(self, frame: Frame, verdict: Verdict, late: Tensor) -> Tensor:
-        """Takes note of the episodes that end now; gives whose world begins another one [N] bool.
-        `late` [N] bool: the robot came less than half as far as it was told to."""
+        """Record the episodes that end now; return the worlds that begin another one [N] bool.
+        `late` [N] bool: the robot came less than half as far as commanded."""
 
     def metrics(self, processes: ProcessGroup = SINGLE_PROCESS) -> dict[str, float]:
-        """Figures by name, of the worlds of all processes, of which each has equally many."""
+        """Metrics by name, over the worlds of all processes, which must have equally many."""
 
     def state_dict(self) -> dict[str, Tensor]:
-        """All that changes, by name, live; written in place only."""
+        """All changing tensors by name, not copied; they are only written in place."""
 
 
 class CurriculumTasks:
-    """Training: a course of the world's family, at a level that follows its successes."""
+    """The tasks of training: courses of each world's family, at a level that follows success."""
 
     def __init__(
         self, cfg: CurriculumCfg, bank: CourseBank, family: Tensor, rng: RandomSource
@@ -66,7 +66,7 @@ class CurriculumTasks:
 
     @classmethod
     def of(cls, cfg: EnvCfg, rng: RandomSource, seed: int) -> "CurriculumTasks":
-        """Those of a config: its families in their shares, on courses made from `seed`."""
+        """Make the tasks of a config: its families in their shares, on courses made from `seed`."""
         words, shares = zip(*cfg.families, strict=True)
         names = [FAMILIES[word].name for word in words]
         bank = build_bank(
@@ -93,7 +93,7 @@ class CurriculumTasks:
         return ~fresh
 
     def conclude(self, frame: Frame, verdict: Verdict, late: Tensor) -> Tensor:
-        """Success moves a frontier up; failure, or running out of time by one's own fault, down."""
+        """Success moves a frontier up; failure, or a timeout of a robot that was `late`, down."""
         slow = (verdict.reason == int(EndReason.TIME)) & late
         failure = verdict.terminated | slow
         self.curriculum.update(verdict.success & frame.course, failure & frame.course)

@@ -1,8 +1,9 @@
 """Decides which episodes end, and why.
 
-Only failures are `terminated`: nothing comes after them. All other ends are `truncated`, success
-too: the robot could have gone on, so its value goes on. Were success final, it would cost all the
-reward of the rest of the episode, and a policy would learn to stop short of it.
+Only failures are `terminated`: nothing comes after them. All other ends are `truncated`, even
+success: the robot could have gone on, so its value is bootstrapped. If success were `terminated`,
+it would cost the reward of the rest of the episode, and a policy would learn to stop just before
+it.
 """
 
 import math
@@ -30,9 +31,9 @@ class EndReason(IntEnum):
     STRAYED = 3
     """A free robot came near the end of its ground."""
     DIVERGED = 4
-    """The physics; nothing is learned from it."""
+    """The physics diverged; nothing is learned from it."""
     FALLEN = 5
-    """Below all ground."""
+    """The robot is below all ground."""
     UPSIDE_DOWN = 6
     TRUNK = 7
     """The trunk touched flat ground, or hit something hard."""
@@ -46,11 +47,11 @@ FAILURES = EndReason.FALLEN
 
 @dataclass(frozen=True)
 class Verdict:
-    """[N] each."""
+    """How episodes ended, [N] each."""
 
     reason: Tensor  # long, an EndReason
     terminated: Tensor  # bool: failure, no value beyond
-    truncated: Tensor  # bool: the value goes on
+    truncated: Tensor  # bool: the value is bootstrapped
     success: Tensor  # bool
 
     @property
@@ -66,7 +67,7 @@ class Terminations:
         self._hard_n = cfg.trunk_hard * robot.mass * GRAVITY
 
     def __call__(self, f: Frame, goals: Goals, alive: Tensor) -> Verdict:
-        """Worlds that are not `alive` [N] have no episode that could end."""
+        """Judge the frame; worlds that are not `alive` [N] have no episode that could end."""
         cfg = self._cfg
         x_y = f.base_pos[:, :2]
         touched = (f.trunk_force > cfg.trunk_touch_n) & f.flat

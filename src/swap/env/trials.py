@@ -1,8 +1,8 @@
-"""The environment for measuring: one episode on each given course, which succeeds or fails.
+"""The environment for evaluation: one episode on each given course, which succeeds or fails.
 
-Same physics, observations and ends as in training, but the course and the command of every world
-are given, there is no curriculum, and a world whose episode has ended stands idle. Noise,
-randomisation and scattered starts are those of the configuration.
+Physics, observations and terminations are those of training, but the course and the command of
+every world are given, there is no curriculum, and a world whose episode has ended stands idle.
+Noise, randomisation and random starts are those of the configuration.
 """
 
 from collections.abc import Sequence
@@ -38,8 +38,8 @@ class TrialResults:
 
 
 class FixedTasks:
-    """Measuring (see `swap.env.tasks.Tasks`): `each` worlds on every course, all with one command;
-    world i has course i // each. Nothing begins anew by itself."""
+    """The tasks of evaluation (see `swap.env.tasks.Tasks`): `each` worlds on every course, all with
+    one command; world i has course i // each. No world begins a second episode by itself."""
 
     def __init__(
         self,
@@ -56,7 +56,7 @@ class FixedTasks:
         self._course = torch.arange(len(courses), device=rng.device).repeat_interleave(each)
         self.family = index[self._course]
         self._command = command
-        self.curriculum = Curriculum(cfg, self.bank.levels, rng)  # of one level: it never moves
+        self.curriculum = Curriculum(cfg, self.bank.levels, rng)  # it has one level and never moves
         self.idle = torch.zeros_like(self.family, dtype=torch.bool)
         """[N]: the trial is over."""
         self.reason = torch.zeros_like(self.family)
@@ -110,7 +110,7 @@ class Trials(ParkourEnv):
         """`command`: forward m/s, left m/s, heading to hold in rad."""
         if not courses or each < 1:
             raise UserError(f"{len(courses)} courses, each={each}; give at least one trial")
-        start = replace(cfg.start, run_up_skip=0.0)  # a trial has all of its run-up
+        start = replace(cfg.start, run_up_skip=0.0)  # a trial keeps its whole run-up
         random = replace(cfg.random, bodies_every=0)  # and one body
         terminations = replace(cfg.terminations, episode_length_s=time_s)
         cfg = replace(cfg, terminations=terminations, start=start, random=random)
@@ -129,7 +129,7 @@ class Trials(ParkourEnv):
         )
 
     def outcome(self) -> TrialResults:
-        """As far as it is known; `RUNNING` and no success where a trial goes on."""
+        """The results so far; trials that still run have `RUNNING` and no success."""
         reason = self.trials.reason.clone()
         success, time_s = reason == int(EndReason.SUCCESS), self.trials.steps * CONTROL_DT
         far_m = self.frame_builder.best_x.clone()
@@ -137,10 +137,10 @@ class Trials(ParkourEnv):
 
     @property
     def ended(self) -> int:
-        """How many trials are over; waits for the device."""
+        """How many trials are over; this waits for the device."""
         return int(self.trials.idle.sum())
 
     @property
     def finished(self) -> bool:
-        """Whether all are over; waits for the device."""
+        """Whether all trials are over; this waits for the device."""
         return self.ended == self.n

@@ -1,4 +1,4 @@
-"""Reference gaits for any robot, as clips and as pairs of frames. Read in this order:
+"""Reference gaits for any robot, as motion clips and as pairs of frames. Read in this order:
 
 gaits -> timing -> sway -> clip -> motion -> effort -> library -> reference -> replay
 """

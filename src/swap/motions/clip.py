@@ -1,4 +1,4 @@
-"""A recorded motion: frames at the control rate, and their mirror image."""
+"""Defines a motion clip: frames at the control rate, and their mirror image."""
 
 from dataclasses import dataclass, replace
 
@@ -11,7 +11,7 @@ from swap.sim import CONTROL_DT
 from swap.symmetry import ROTATION, VECTOR, Rep, signs
 
 QUATERNION = signs(1, -1, 1, -1)
-"""Of (w, x, y, z), the mirror negates what turns about x and z."""
+"""How (w, x, y, z) mirrors: rotations about x and z change sign."""
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class Clip:
     joint_pos: np.ndarray  # [T, 12] from the default pose, rad
     joint_vel: np.ndarray  # [T, 12] rad/s
     stands: np.ndarray  # [T, 4] bool: this foot is on the ground
-    push_b: np.ndarray  # [T, 4, 3] body, N: what the ground is to push each foot with
+    push_b: np.ndarray  # [T, 4, 3] body, N: the planned force of the ground on each foot
 
     def __len__(self) -> int:
         return len(self.base_pos)
@@ -38,7 +38,7 @@ class Clip:
         return (len(self) - 1) * CONTROL_DT
 
     def mirrored(self, robot: Robot) -> "Clip":
-        """Left and right trade places."""
+        """The mirror image: left and right trade places."""
         legs, joints = robot.body.leg_rep, robot.body.joint_rep
         order = list(legs.perm)
         timing = replace(self.timing, touchdown=self.timing.touchdown[order])

@@ -1,5 +1,5 @@
-"""Computes what a clip asks of the joints, whether they can give it, and targets that make them do
-it."""
+"""Computes the joint speeds and torques that a clip needs, whether the robot has them, and joint
+targets that play the clip."""
 
 import numpy as np
 
@@ -7,16 +7,16 @@ from swap.motions.clip import Clip
 from swap.robots import Robot, feet_in_base
 
 SPEED_FRACTION = 0.8
-"""No joint of a clip is faster than this share of its no-load speed,"""
+"""Largest speed of a joint, as a share of its no-load speed."""
 TORQUE_FRACTION = 1.0
-"""none needs more than this share of its peak torque,"""
+"""Largest torque of a joint, as a share of its peak torque."""
 ROOM_RAD = 0.02
-"""and none comes nearer than this to the end of its range."""
+"""Least distance of a joint from the end of its range."""
 NUDGE_RAD = 1e-5
 
 
 def within(robot: Robot, clip: Clip) -> bool:
-    """The robot's joints can do this."""
+    """Whether the robot's joints can perform the clip."""
     return (
         speed_fraction(robot, clip) <= SPEED_FRACTION  # False for NaN: a foot out of reach
         and torque_fraction(robot, clip) <= TORQUE_FRACTION
@@ -37,14 +37,14 @@ def torque_fraction(robot: Robot, clip: Clip) -> float:
 
 
 def room_rad(robot: Robot, clip: Clip) -> float:
-    """How far every joint stays from the ends of its range; negative beyond them."""
+    """The least distance of any joint from the ends of its range; negative beyond them."""
     low, high = np.array([joint.range for joint in robot.joints]).T
     angle = clip.joint_pos + robot.default_pose
     return float(np.minimum(angle - low, high - angle).min())
 
 
 def torques(robot: Robot, clip: Clip) -> np.ndarray:
-    """[T, 12] Nm: what balances the pushes at the feet; the legs themselves weigh nothing here."""
+    """[T, 12] Nm: the joint torques that balance the forces at the feet, with massless legs."""
     q = clip.joint_pos + robot.default_pose
     out = np.zeros_like(q)
     for k, nudge in enumerate(np.eye(len(robot.joints)) * NUDGE_RAD):
@@ -54,6 +54,6 @@ def torques(robot: Robot, clip: Clip) -> np.ndarray:
 
 
 def targets(robot: Robot, clip: Clip) -> np.ndarray:
-    """[T, 12] rad: held as PD targets they give the planned torques where the plan is met."""
+    """[T, 12] rad: PD targets that give the planned torques when the robot follows the clip."""
     ahead = (torques(robot, clip) + robot.kd * clip.joint_vel) / robot.kp
     return clip.joint_pos + robot.default_pose + ahead

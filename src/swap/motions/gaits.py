@@ -1,7 +1,7 @@
-"""The gaits as data: the order in which feet come down, how often, for how long, how high they go.
+"""Lists the gaits as data: the order, frequency and duty factor of footfalls, and the foot lift.
 
-Figures are for a robot as large as Apollo. Another robot moves in a dynamically similar way: with
-hips k times as high, lengths are k times, times √k times and speeds √k times as large.
+Numbers are for a robot of Apollo's size. Other robots move in a dynamically similar way: if the
+hips are k times as high, lengths are k times, and times and speeds √k times as large.
 """
 
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from swap.errors import unknown
 
 APOLLO_HIP_M = 0.55
-"""The hip height the figures below are for."""
+"""The hip height that the numbers below are for."""
 
 Line = tuple[float, float]
 """(a, b) is a + b v, with v the speed of the feet over the ground in m/s."""
@@ -21,34 +21,34 @@ class Gait:
 
     name: str
     touchdown: tuple[float, float, float, float]
-    """When in the cycle each foot comes down: fore left, fore right, hind left, hind right."""
+    """Phase at which each foot comes down: front left, front right, hind left, hind right."""
     frequency_hz: Line
-    """Cycles a second."""
+    """Cycles per second."""
     duty: Line
-    """The share of its cycle that a foot stands..."""
+    """The share of its cycle for which a foot stands (duty factor)."""
     duty_range: tuple[float, float]
-    """...within these bounds."""
+    """Bounds of the duty factor."""
     forward_mps: tuple[float, ...]
     """Forward speeds of its clips, from slow to fast."""
     turn_rps: tuple[float, ...] = (0.0, 0.5, 1.0)
     """Turn rates of its clips; mirrored clips turn the other way."""
     sideways_mps: tuple[float, ...] = ()
-    """Speeds to the left of clips that do not turn."""
+    """Leftward speeds of its clips that do not turn."""
     lift_m: Line = (0.06, 0.03)
-    """How high a swinging foot goes."""
+    """Height to which a foot is lifted in swing."""
     pitch_rad: float = 0.12
-    """The body may rock fore and aft by this much..."""
+    """Largest pitch of the body."""
     roll_rad: float = 0.04
-    """...and sideways by this much."""
+    """Largest roll of the body."""
 
     @property
     def stands(self) -> bool:
-        """All feet stay down."""
+        """Whether all feet stay on the ground."""
         return self.duty_range[0] >= 1
 
 
 GAITS = (
-    # A hind foot, the fore foot of its side, then the other side: three feet down, or two.
+    # A hind foot, the front foot of its side, then the other side: three or two feet on the ground.
     Gait(
         "walk",
         touchdown=(0.0, 0.5, 0.75, 0.25),
@@ -61,7 +61,7 @@ GAITS = (
         pitch_rad=0.02,
         roll_rad=0.02,
     ),
-    # Diagonal pairs.
+    # Diagonal pairs move together.
     Gait(
         "trot",
         touchdown=(0.0, 0.5, 0.5, 0.0),
@@ -71,7 +71,7 @@ GAITS = (
         forward_mps=(-0.5, 0.0, 0.3, 0.6, 1.0, 1.5, 2.0),
         sideways_mps=(0.3, 0.6),
     ),
-    # The two feet of a side.
+    # The two feet of a side move together.
     Gait(
         "pace",
         touchdown=(0.0, 0.5, 0.0, 0.5),
@@ -80,7 +80,7 @@ GAITS = (
         duty_range=(0.35, 0.6),
         forward_mps=(0.5, 1.0, 1.5),
     ),
-    # Both hind feet, both fore feet.
+    # Both hind feet, then both front feet.
     Gait(
         "bound",
         touchdown=(0.5, 0.5, 0.0, 0.0),
@@ -90,7 +90,8 @@ GAITS = (
         forward_mps=(1.0, 1.5, 2.0, 2.5, 3.0),
         turn_rps=(0.0, 0.5),
     ),
-    # A hind foot, the other one with its diagonal, the leading fore foot; then all in the air.
+    # A hind foot, the other hind foot with its diagonal, the leading front foot; then all in the
+    # air.
     Gait(
         "canter_left",
         touchdown=(0.6, 0.3, 0.3, 0.0),
@@ -108,7 +109,7 @@ GAITS = (
         forward_mps=(1.5, 2.0, 2.5),
         turn_rps=(0.0, -0.5, -1.0),
     ),
-    # All four at once.
+    # All four feet at once.
     Gait(
         "pronk",
         touchdown=(0.0, 0.0, 0.0, 0.0),
@@ -118,7 +119,7 @@ GAITS = (
         forward_mps=(0.0, 0.25, 0.5),
         turn_rps=(0.0, 0.5),
     ),
-    # Shifts its weight a little: a robot that stands is never quite still.
+    # The body shifts its weight a little: a standing robot is never quite still.
     Gait(
         "stand",
         touchdown=(0.0, 0.0, 0.0, 0.0),
@@ -134,7 +135,7 @@ GAITS = (
 
 GAIT_NAMES = tuple(gait.name for gait in GAITS)
 MIRRORED = {"canter_left": "canter_right", "canter_right": "canter_left"}
-"""What a gait's mirror image is called, where it is not the same gait half a cycle later."""
+"""The gait that is a gait's mirror image, if it is not the same gait half a cycle later."""
 
 
 def get_gait(name: str) -> Gait:

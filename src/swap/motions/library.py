@@ -1,4 +1,4 @@
-"""Makes all clips of a robot: every gait at its speeds and turns, as far as the joints can
+"""Makes all clips of a robot: every gait at its speeds and turn rates, as far as its joints can
 follow."""
 
 from collections.abc import Sequence
@@ -12,15 +12,15 @@ from swap.motions.timing import Command, scaled
 from swap.robots import Robot
 
 SECONDS = 4.0
-"""Length of a clip: some cycles, which the control rate meets at ever other phases."""
+"""Length of a clip: several cycles, which the control rate samples at different phases."""
 SLOWER = 0.9
-"""A clip that is too fast for the robot's joints is slowed down by this factor..."""
+"""A clip that is too fast for the robot's joints is slowed down repeatedly by this factor."""
 SLOWEST = 0.5
-"""...down to this share of its command; then it is given up."""
+"""A clip that would need less than this share of its command is left out."""
 
 
 def clips(robot: Robot, gaits: Sequence[str] = GAIT_NAMES, seconds: float = SECONDS) -> list[Clip]:
-    """Each clip is followed by its mirror image, so the set is its own mirror image."""
+    """All clips. Each is followed by its mirror image, so the set is its own mirror image."""
     if not seconds > 0:
         raise UserError(f"clips of {seconds} s; give a positive length")
     out: list[Clip] = []
@@ -38,7 +38,7 @@ def clips(robot: Robot, gaits: Sequence[str] = GAIT_NAMES, seconds: float = SECO
 
 
 def commands(gait: Gait) -> list[Command]:
-    """What there are clips of, for a robot of Apollo's size."""
+    """The commands of a gait's clips, for a robot of Apollo's size."""
     turning = [Command(v, 0.0, w) for v in gait.forward_mps for w in gait.turn_rps]
     return turning + [Command(0.0, v, 0.0) for v in gait.sideways_mps]
 
@@ -46,7 +46,7 @@ def commands(gait: Gait) -> list[Command]:
 def fitted(
     robot: Robot, gait: Gait, command: Command, seconds: float, slowest: float = SLOWEST
 ) -> Clip | None:
-    """The clip, slower where the robot's joints ask for it, or None."""
+    """The clip, slowed down if the robot's joints need it; None if that is not enough."""
     share = 1.0
     while share >= slowest:
         clip = Motion(robot, gait, command * share).clip(seconds)

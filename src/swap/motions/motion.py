@@ -1,8 +1,8 @@
-"""Computes where base and joints are at any time, for a robot, a gait and a command.
+"""Computes the poses of base and joints at any time, for a robot, a gait and a command.
 
-Feet are planned in the world: a standing foot stays where it is, a swinging one goes to where it
-will stand next. The base moves over them along an arc, and joint angles follow by inverse
-kinematics. Velocities are the derivatives of exactly this.
+Feet are planned in the world: a standing foot stays in place, a swinging one moves to its next
+foothold. The base moves over them along an arc, and inverse kinematics gives the joint angles.
+Velocities are the derivatives of exactly these poses.
 """
 
 from dataclasses import dataclass
@@ -19,14 +19,14 @@ from swap.robots.inverse_kinematics import angles_for_feet
 from swap.sim import CONTROL_DT
 
 NUDGE_S = 1e-4
-"""Velocities are differences over twice this: exact to about 1e-7 for motions this smooth."""
+"""Velocities are central differences over this step: exact to about 1e-7 for such smooth motion."""
 LIGHT = 0.3
-"""Feet that together carry less than this share of the weight are about to leave the ground."""
+"""If the feet together carry less than this share of the weight, they have no sideways force."""
 
 
 @dataclass(frozen=True)
 class Motion:
-    """One gait at one command, for as long as you like."""
+    """One gait at one command, of any duration."""
 
     robot: Robot
     gait: Gait
@@ -47,7 +47,7 @@ class Motion:
         before, after = self.at(time - NUDGE_S), self.at(time + NUDGE_S)
         slope = 1 / (2 * NUDGE_S)
         vel_w = (after[0] - before[0]) * slope
-        # To first order the turn from one to the other is antisymmetric: its entries are ω.
+        # To first order the antisymmetric part of the rotation between the two is ω.
         turn = np.swapaxes(before[1], -1, -2) @ after[1]
         spin = np.stack([turn[:, 2, 1], turn[:, 0, 2], turn[:, 1, 0]], -1)
         spin -= np.stack([turn[:, 1, 2], turn[:, 2, 0], turn[:, 0, 1]], -1)
@@ -75,7 +75,7 @@ class Motion:
     def _base(self, time_s: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         ahead, left, up, pitch, roll = self.sway(time_s)
         pos, yaw = self._path(time_s)
-        # Into the turn, as far as its sideways force would tip the body over its feet.
+        # Lean into the turn as far as the centrifugal force would tip the body.
         lean = self.robot.h_des / GRAVITY * self.command.turn_rps
         ahead, left = ahead - lean * self.command.left_mps, left + lean * self.command.forward_mps
         cy, sy, cp, sp = np.cos(yaw), np.sin(yaw), np.cos(pitch), np.sin(pitch)
@@ -100,7 +100,7 @@ class Motion:
         return np.stack([w, x, cy * sp * cr + sy * cp * sr, sy * cp * cr - cy * sp * sr], -1)
 
     def _path(self, time_s: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The arc on the ground: point [..., 3] and heading [...]."""
+        """The base's path on the ground, an arc: points [..., 3] and headings [...]."""
         c, yaw = self.command, self.command.turn_rps * time_s
         if c.turn_rps:
             ahead, aside = np.sin(yaw) / c.turn_rps, (1 - np.cos(yaw)) / c.turn_rps
@@ -111,10 +111,10 @@ class Motion:
         return np.stack([x, y, np.zeros_like(x)], -1), yaw
 
     def pushes(self, time_s: np.ndarray) -> np.ndarray:
-        """Forces of the ground on the feet that the motion of the base asks for [T, 4, 3], N.
+        """Ground forces on the feet that the motion of the base needs [T, 4, 3], N.
 
-        They share the sideways force as they share the weight; none is asked for where hardly a
-        foot pushes.
+        The feet share the sideways force as they share the weight; it is zero while they carry
+        little weight (LIGHT).
         """
         c, yaw = self.command, self._path(time_s)[1]
         ahead, left = self.sway.acceleration(time_s)[:2]
@@ -146,13 +146,13 @@ class Motion:
         return feet
 
     def _phase(self, time_s: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Of each foot [T, 4]: the share of its cycle since it came down, and which step it is."""
+        """For each foot [T, 4]: the share of its cycle since touchdown, and its step's number."""
         cycles = self.timing.frequency_hz * time_s[:, None] - self.timing.touchdown
         step = np.floor(cycles)
         return cycles - step, step
 
     def _foothold(self, step: np.ndarray) -> np.ndarray:
-        """Where each foot stands in its n-th step [T, 4, 3]: below its place at mid-stance."""
+        """The foothold of each foot in its n-th step [T, 4, 3]: below its place at mid-stance."""
         timing = self.timing
         middle = (step + timing.touchdown + timing.duty / 2) / timing.frequency_hz
         point, yaw = self._path(middle)

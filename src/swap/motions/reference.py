@@ -1,5 +1,4 @@
-"""Turns clips into what the discriminator reads: pairs of successive frames (q, v, ω, q̇), as
-tensors."""
+"""Turns clips into the discriminator's input: tensors of two successive frames (q, v, ω, q̇)."""
 
 from collections.abc import Callable, Sequence
 
@@ -21,16 +20,16 @@ READ: dict[str, Callable[[Clip], np.ndarray]] = {
     "ang_vel": lambda clip: clip.ang_vel_b,
     "joint_vel": lambda clip: clip.joint_vel,
 }
-"""What a clip holds of what an environment observes."""
+"""How to read each observation from a clip."""
 
 
 def frame_layout(robot: Robot) -> Layout:
-    """One frame, as an environment observes it; a pair is two of them."""
+    """The layout of one frame, as an environment observes it; a pair is two of them."""
     return Spaces(robot.body).groups["style"]
 
 
 def frames(clip: Clip, robot: Robot) -> np.ndarray:
-    """[T, 30]"""
+    """The frames of a clip, [T, 30]."""
     names = frame_layout(robot).names
     return np.concatenate(
         [READ[name](clip) * OBSERVATIONS[name].scale_of(robot) for name in names], -1

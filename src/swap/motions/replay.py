@@ -1,4 +1,4 @@
-"""Measures how far a robot gets that plays clips open-loop on flat ground."""
+"""Measures how long a robot stays upright, and how far it moves, when it plays clips open-loop."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,25 +15,26 @@ from swap.robots import Robot
 from swap.sim import CONTROL_DT, Start, make_engine
 
 FALLEN = 0.7
-"""The upward part of the body's up-axis below which a robot has fallen..."""
+"""A robot has fallen if the vertical part of its up-axis is below this..."""
 LOW = 0.6
-"""...or its base below this share of h_des."""
+"""...or its base is below this share of h_des."""
 
 
 @dataclass(frozen=True)
 class ReplayResult:
-    """One robot's run."""
+    """The result of one clip."""
 
     upright_s: float
-    """How long it stayed up."""
+    """How long the robot stayed upright."""
     moved_m: tuple[float, float]
-    """Ahead and to the left, up to then."""
+    """Motion forward and to the left in that time."""
     turned_rad: float
-    """About the vertical, up to then."""
+    """Rotation about the vertical in that time."""
 
 
 def replay(robot: Robot, several: Sequence[Clip], engine: str = "cpu") -> list[ReplayResult]:
-    """Start as each clip starts, then send its targets; nothing is fed back but joint angles."""
+    """Start each robot as its clip starts, then send the clip's targets; the only feedback is the
+    joints' PD control."""
     if len({len(clip) for clip in several}) != 1:
         raise UserError("clips of different lengths; give one or more of one length")
     n, steps = len(several), len(several[0]) - 1

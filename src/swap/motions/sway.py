@@ -1,10 +1,10 @@
-"""Computes how the body moves about its mean path over a cycle, from when the feet push.
+"""Computes how the body moves about its mean path over a cycle, from the times at which feet push.
 
-A foot that stands pushes up with half a sine, and over a cycle all feet together carry the weight.
-What is left of the push moves the body up and down: with all feet in the air it falls freely. What
-pushes off centre turns the body, as far as the gait lets it; the rest is held by horizontal forces
-at the feet, which sway the body over them (a linear inverted pendulum). All of it follows from the
-table of touchdowns, integrated as a Fourier series.
+A standing foot pushes up with half a sine, and over a cycle all feet together carry the weight. The
+difference between push and weight moves the body up and down: with all feet in the air it falls
+freely. Off-centre pushes rotate the body, as far as the gait allows; the rest is balanced by
+horizontal forces at the feet, which sway the body over them (a linear inverted pendulum). All of
+this follows from the touchdown times, integrated as a Fourier series.
 """
 
 from dataclasses import dataclass
@@ -31,7 +31,8 @@ class Sway:
     c: np.ndarray  # [5, K] complex
 
     def __call__(self, time_s: np.ndarray) -> np.ndarray:
-        """[T] -> [5, T]; positive pitch is nose down, positive roll right side down."""
+        """The ROWS [5, T] at times [T]; positive pitch is nose down, positive roll right side
+        down."""
         turn = 1j * np.multiply.outer(self._rates, time_s)
         return (self.c @ np.exp(turn)).real
 
@@ -46,7 +47,7 @@ class Sway:
 
 def sway_of(robot: Robot, gait: Gait, timing: GaitTiming) -> Sway:
     if gait.stands:
-        # The weight goes round: fore and aft once, side to side once, up and down twice.
+        # The body sways once fore and aft, once sideways and twice up and down per cycle.
         c = np.zeros((5, 2), complex)
         c[2, 1] = STAND_BOB_M * scale_of(robot)
         c[3, 0], c[4, 0] = gait.pitch_rad, -1j * gait.roll_rad
@@ -76,7 +77,7 @@ def pushes(timing: GaitTiming, cycle: np.ndarray) -> np.ndarray:
 
 
 def inertia(robot: Robot) -> tuple[float, float]:
-    """About the base's x and y axes, legs as points below their hips, kg m²."""
+    """Inertia about the base's x and y axes, with legs as points below their hips, kg m²."""
     around_x, around_y = robot.trunk.inertia[:2]
     for leg in robot.legs:
         mass = sum(link.mass for link in leg.links)
@@ -87,7 +88,7 @@ def inertia(robot: Robot) -> tuple[float, float]:
 
 
 def _bounded(c: np.ndarray, most: float) -> tuple[np.ndarray, float]:
-    """The series made no larger than `most`, and the share of it that is left."""
+    """The series scaled down so that it is nowhere larger than `most`, and the scale."""
     largest = np.abs(Sway(1.0, c[None])(np.linspace(0, 1, SAMPLES))).max()
     share = min(1.0, most / max(largest, 1e-9))
     return c * share, share

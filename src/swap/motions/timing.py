@@ -1,6 +1,6 @@
-"""Chooses frequency, duty factor, footholds and lift with which a robot performs a gait.
+"""Chooses the frequency, duty factor, footholds and foot lift of a robot's gait.
 
-Everything a robot's size changes is worked out here (see `gaits`).
+All scaling with the robot's size is done here (see `gaits`).
 """
 
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from swap.robots import Robot, feet_in_base
 
 @dataclass(frozen=True)
 class Command:
-    """What a clip does, constant over its length."""
+    """The velocities of a clip, constant over its length."""
 
     forward_mps: float = 0.0
     left_mps: float = 0.0
@@ -36,7 +36,7 @@ class Command:
 
 @dataclass(frozen=True)
 class GaitTiming:
-    """The figures of one clip."""
+    """Timing and footholds of one clip."""
 
     frequency_hz: float
     duty: float
@@ -46,12 +46,12 @@ class GaitTiming:
 
 
 def scale_of(robot: Robot) -> float:
-    """How many times as large as Apollo."""
+    """The robot's size relative to Apollo's."""
     return robot.hip_height / APOLLO_HIP_M
 
 
 def scaled(robot: Robot, command: Command) -> Command:
-    """A command for Apollo -> the similar one for this robot."""
+    """Scale a command for Apollo to the dynamically similar one for this robot."""
     k = scale_of(robot) ** 0.5
     return Command(command.forward_mps * k, command.left_mps * k, command.turn_rps / k)
 
@@ -80,7 +80,7 @@ def foot_speed(foothold: np.ndarray, command: Command) -> float:
 
 
 def corners(robot: Robot) -> list[int]:
-    """For each leg: 0 fore left, 1 fore right, 2 hind left, 3 hind right, whatever its name."""
+    """For each leg: 0 front left, 1 front right, 2 hind left, 3 hind right, whatever its name."""
     middle = sum(leg.mount[0] for leg in robot.legs) / len(robot.legs)
     return [2 * (leg.mount[0] < middle) + (leg.mount[1] < 0) for leg in robot.legs]
 

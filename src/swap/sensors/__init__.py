@@ -1,4 +1,4 @@
-"""What the robot senses beyond its joints: depth images and height maps, on either device.
+"""The robot's exteroceptive sensors: depth images and height maps, on CPU and GPU.
 
 Read in this order: cfg -> rays -> depth -> heights -> noise -> camera
 """

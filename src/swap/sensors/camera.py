@@ -1,10 +1,10 @@
-"""The depth camera: keeps the poses of past control steps and gives delayed images, clean and
-noisy.
+"""The depth camera: it remembers the poses of past control steps and gives delayed images, clean
+and noisy.
 
-Boxes do not move while a robot runs, so a picture taken 100 ms ago is the picture of the pose
-100 ms ago. The delay line therefore holds poses, not frames: any latency costs no images, and a
-camera that runs at its own phase (60-140 ms at 10 Hz, one frame on average) is an interpolation
-between two control steps. Latency and mounting error are drawn for each world at its reset.
+Boxes do not move while a robot runs, so an image taken 100 ms ago is the image from the pose 100 ms
+ago. The camera therefore stores past poses, not images: no latency takes extra images, and one that
+is not a whole number of control steps (60-140 ms at 10 Hz, one frame on average) is an
+interpolation between two. Latency and mounting error are drawn for each world at its reset.
 """
 
 import math
@@ -30,21 +30,21 @@ _NAMES = {"pos": "base_pos", "quat": "base_quat", "start": "legs[0]", "end": "le
 
 
 class DepthImages(NamedTuple):
-    """What a capture returns, both [N, rows, cols] in [0, 1], always the same storage."""
+    """The result of a capture, both [N, rows, cols] in [0, 1], always in the same storage."""
 
     clean: Tensor
-    """What an ideal camera would deliver: the world model's target."""
+    """The images of an ideal camera: the world model's target."""
     noisy: Tensor
-    """What this camera delivers: the world model's input."""
+    """The images of this camera: the world model's input."""
 
 
 class DepthCamera:
-    """Delayed, faulty depth cameras of `n` worlds.
+    """Delayed, noisy depth cameras of `n` worlds.
 
-    Every control step `track`; whenever worlds start anew `reset` them, which includes the first
-    time; whenever images are due `capture`. A reset world's next image shows its new pose at
-    once. All state is in tensors with fixed storage, so the three calls can be captured in a
-    graph after one warm-up.
+    Call `track` at every control step, `reset` when worlds start (also the first time), and
+    `capture` when images are due. The next image of a reset world shows its new pose at once. All
+    state is in tensors with fixed storage, so the three calls can be recorded in a graph after one
+    warm-up.
     """
 
     def __init__(
@@ -76,7 +76,7 @@ class DepthCamera:
         sizes = {"pos": (1, 3), "quat": (1, 4)}
         if radius_m:
             sizes |= {"start": (len(radius_m), 3), "end": (len(radius_m), 3)}
-        # Poses that the longest latency looks back on.
+        # How many poses the longest latency needs.
         poses = math.ceil(round(cfg.latency_s[1] / CONTROL_DT, 6)) + 1
         self._memory = {
             name: torch.zeros(n, poses, *size, device=self.device) for name, size in sizes.items()
@@ -88,7 +88,8 @@ class DepthCamera:
     def track(
         self, base_pos: Tensor, base_quat: Tensor, legs: tuple[Tensor, Tensor] | None = None
     ) -> None:
-        """One control step has passed: [N, 3], [N, 4] and, if legs are seen, [N, K, 3] twice."""
+        """Store the poses after a control step: base [N, 3] and [N, 4] and, if legs are seen, the
+        ends of their capsules, [N, K, 3] each."""
         self._remember(False, self._everywhere, base_pos, base_quat, legs)
 
     def reset(
@@ -98,7 +99,7 @@ class DepthCamera:
         base_quat: Tensor,
         legs: tuple[Tensor, Tensor] | None = None,
     ) -> None:
-        """The worlds in `mask` [N] bool start anew from these poses and forget the past."""
+        """Let the worlds in `mask` [N] bool start from these poses and forget the past ones."""
         n, view, cfg = self.n, self._views, self.cfg
         self._remember(True, mask, base_pos, base_quat, legs)
         ages = [t / CONTROL_DT for t in cfg.latency_s]
@@ -116,7 +117,7 @@ class DepthCamera:
         )
 
     def capture(self, boxes: Boxes, mask: Tensor | None = None) -> DepthImages:
-        """New images for the worlds in `mask` [N] bool (all, if none is given)."""
+        """Take new images of the worlds in `mask` [N] bool (all if not given)."""
         n, view = self.n, self._views
         mask = self._everywhere if mask is None else mask
         when = [
@@ -134,7 +135,7 @@ class DepthCamera:
         return self.frames
 
     def _expose(self, boxes: Boxes, mask: Tensor) -> None:
-        """Clean images of what was recalled."""
+        """Render clean images from the recalled poses."""
         past = self._past
         self.depth(
             boxes,
@@ -146,14 +147,14 @@ class DepthCamera:
             mask=mask,
         )
 
-    # --- put away and taken out again -----------------------------------------------------------
+    # --- saving and restoring -------------------------------------------------------------------
     def state_dict(self) -> dict[str, Tensor]:
-        """All that lasts, by name. Images are made again from it, except those that were lost:
-        there an older one is shown."""
+        """All state by name. Images are rendered again from it, except where a frame was lost and
+        an older one is shown: these are saved."""
         return {**self._live(), "shown": self.frames.noisy[self.noise.lost]}
 
     def load_state_dict(self, state: Mapping[str, Tensor], boxes: Boxes) -> None:
-        """Exactly the cameras that gave these; `boxes` are those the worlds had then."""
+        """Restore exactly the cameras that gave this state; `boxes` are those of that time."""
         copy_into(self._live(), state)
         self._expose(boxes, self._everywhere)
         self.noise.spoil(*self.frames, self._everywhere)
@@ -194,6 +195,6 @@ class DepthCamera:
             launch(remember, shape, [refill, masked, *arrays], self.device)
 
     def _mask(self, mask: Tensor) -> wp.array:
-        """Two names, so that the view of one is not remade for the other."""
+        """A Warp view of the mask. The full mask has its own name, so that views are not remade."""
         name = "everywhere" if mask is self._everywhere else "mask"
         return self._views(name, mask, (self.n,), wp.bool)

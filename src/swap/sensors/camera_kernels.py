@@ -1,4 +1,4 @@
-"""Camera kernels: the memory of poses, the look back into it, and an episode's draws."""
+"""Camera kernels: store past poses, look them up, and draw latency and mounting error."""
 
 # mypy: ignore-errors
 # (kernels are Warp's language, which Warp checks as it compiles them)
@@ -18,7 +18,7 @@ def remember(
     now: wp.array3d[float],
     memory: wp.array4d[float],
 ) -> None:
-    """Shift the memory [N, T, P, C] by one step, newest first; or refill it where masked."""
+    """Shift the memory [N, T, P, C] by one step, newest first; or fill it where masked."""
     n, p, c = wp.tid()
     if not mask[n]:
         return
@@ -38,7 +38,7 @@ def recall(
     memory: wp.array4d[float],
     then: wp.array3d[float],
 ) -> None:
-    """The memory `age` steps ago, between two steps by a straight line; now if fresh."""
+    """Look up the pose `age` steps ago, linear between two steps; the present one if fresh."""
     n, p = wp.tid()
     if not mask[n]:
         return
@@ -48,7 +48,7 @@ def recall(
         first = wp.min(int(age[n]), memory.shape[1] - 1)
         part = age[n] - float(first)
     second = wp.min(first + 1, memory.shape[1] - 1)
-    # A quaternion and its negative are one rotation: take the nearer one.
+    # A quaternion and its negative are the same rotation: take the nearer one.
     same = 0.0
     if then.shape[2] == 4:
         for c in range(4):
@@ -77,7 +77,7 @@ def draw_camera(
     offset_pos: wp.array[wp.vec3],
     offset_rot: wp.array[wp.vec3],
 ) -> None:
-    """A world's latency and mounting error for one episode."""
+    """Draw a world's latency and mounting error for one episode."""
     n = wp.tid()
     if not mask[n]:
         return

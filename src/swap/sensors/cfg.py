@@ -1,7 +1,7 @@
-"""The configuration of the sensors: frozen dataclasses that are checked when they are made.
+"""Configures the sensors: frozen dataclasses that are checked when they are made.
 
-Where the camera sits is a fact of the robot (`robot.camera`), how often control happens one of the
-simulator (`CONTROL_DT`): neither is stated here.
+The camera's position belongs to the robot (`robot.camera`) and the control rate to the simulator
+(`CONTROL_DT`), so neither is set here.
 """
 
 import math
@@ -16,18 +16,18 @@ from swap.validate import check_numbers
 
 @dataclass(frozen=True)
 class OpticsCfg:
-    """What a depth camera sees: so many pixels, so wide, from near to far."""
+    """The resolution, field of view and range of a depth camera."""
 
     rows: int = 64
     """Pixels from top to bottom."""
     cols: int = 64
     """Pixels from left to right."""
     fov_deg: float = 87.0
-    """Horizontal, edge to edge; pixels are square."""
+    """Horizontal field of view, edge to edge; pixels are square."""
     near_m: float = 0.15
-    """What is nearer reads as this."""
+    """Smallest depth; anything nearer reads as this."""
     far_m: float = 5.0
-    """What is farther, or nothing, reads as this."""
+    """Largest depth; anything farther, and empty space, reads as this."""
 
     def __post_init__(self) -> None:
         check_numbers(self, "camera.optics.", at_least_1=("rows", "cols"))
@@ -48,7 +48,7 @@ class OpticsCfg:
         return 2.0 * math.tan(math.radians(self.fov_deg) / 2.0) / self.cols
 
     def metres(self, image: Tensor) -> Tensor:
-        """[0, 1] -> z-depth in metres."""
+        """z-depth in metres of an image in [0, 1]."""
         return self.near_m + image * (self.far_m - self.near_m)
 
 
@@ -59,13 +59,13 @@ class DepthNoiseCfg:
     sigma_m: float = 0.01
     """Standard deviation of the depth at zero range, m."""
     sigma_per_m: float = 0.004
-    """Grows with the square of the depth: sigma_m + sigma_per_m * z^2 (stereo triangulation)."""
+    """Growth of that error with depth z: sigma_m + sigma_per_m * z^2 (stereo triangulation)."""
     edge_holes: float = 0.3
     """Chance that a pixel on an edge has no return."""
     edge_jump_per_m: float = 0.06
-    """Bend of the inverse depth, 1/m a pixel, that makes an edge."""
+    """Second difference of the inverse depth, 1/m per pixel, from which on a pixel is an edge."""
     blob_holes: float = 0.05
-    """Each frame loses a share of its pixels drawn from 0 to this, in a few discs."""
+    """Largest share of pixels that a frame loses in a few discs; drawn from 0 to this."""
     dropped: float = 0.01
     """Chance that a frame is lost and the previous one repeated."""
 
@@ -80,16 +80,16 @@ class DepthNoiseCfg:
 
 @dataclass(frozen=True)
 class DepthCameraCfg:
-    """A depth camera with its faults."""
+    """A depth camera with its latency, mounting error and noise."""
 
     every: int = 5
-    """Control steps between two images, and so from one tick of the world model to the next."""
+    """Control steps between two images, and between two steps of the world model."""
     latency_s: tuple[float, float] = (0.06, 0.14)
-    """Age of the picture when it is read, drawn uniformly for each world at its reset."""
+    """Age of an image when it is read, drawn uniformly for each world at its reset."""
     jitter_m: float = 0.01
-    """The camera sits up to this far off its place, along each axis."""
+    """Largest error of the camera's position along each axis."""
     jitter_rad: float = math.radians(2.0)
-    """And is turned by up to this about each axis."""
+    """Largest error of the camera's rotation about each axis."""
     optics: OpticsCfg = field(default_factory=OpticsCfg)
     noise: DepthNoiseCfg = field(default_factory=DepthNoiseCfg)
 
@@ -106,7 +106,7 @@ class DepthCameraCfg:
 
 @dataclass(frozen=True)
 class Patch:
-    """A level grid of points, symmetric in y."""
+    """A horizontal grid of points, symmetric in y."""
 
     grid: Grid
     back_m: float
@@ -131,11 +131,11 @@ class Patch:
 
 @dataclass(frozen=True)
 class HeightCfg:
-    """The three maps."""
+    """The three height maps."""
 
     terrain: Patch = Patch(Grid(17, 11), back_m=-0.8, spacing_m=0.1, clip_m=2.0)
-    """Around the base: x -0.8..0.8, y -0.5..0.5. Read by the critic."""
+    """Around the base: x -0.8..0.8, y -0.5..0.5; the critic reads it."""
     body: Patch = Patch(Grid(26, 11), back_m=-0.5, spacing_m=0.1, clip_m=2.0)
-    """Ahead of the base: x -0.5..2.0, y -0.5..0.5. Predicted by the world model."""
+    """In front of the base: x -0.5..2.0, y -0.5..0.5; the world model predicts it."""
     foot: Patch = Patch(Grid(5, 5), back_m=-0.1, spacing_m=0.05, clip_m=1.0)
     """Around each foot: x, y -0.1..0.1."""

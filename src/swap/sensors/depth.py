@@ -1,8 +1,8 @@
-"""Renders clean depth images from base poses and boxes: the camera as pure geometry.
+"""Renders clean depth images from base poses and boxes.
 
-Pixels hold z-depth (along the optical axis, as depth cameras report it) scaled to [0, 1]:
-0 at `near_m`, 1 at `far_m` and wherever nothing is seen. What is nearer than `near_m` reads 0.
-Row 0 is the top, column 0 the robot's left (+y), so a mirrored scene gives the flipped image.
+Pixels hold z-depth (along the optical axis, as depth cameras report it) scaled to [0, 1]: 0 at
+`near_m`, 1 at `far_m` and where nothing is seen. Anything nearer than `near_m` reads 0. Row 0 is
+the top, column 0 the robot's left (+y), so a mirrored scene gives the flipped image.
 """
 
 import math
@@ -29,9 +29,10 @@ from swap.sensors.rays import BoxFrame
 
 
 class DepthRenderer:
-    """Renders `n` worlds into `image` [N, rows, cols], always the same storage.
+    """Renders `n` worlds into `image` [N, rows, cols], always in the same storage.
 
-    `radius_m` lists the capsules of the robot's legs; with it, each call takes their end points.
+    `radius_m` are the radii of the capsules of the robot's legs; if it is given, each call takes
+    their end points.
     """
 
     def __init__(
@@ -67,7 +68,7 @@ class DepthRenderer:
         legs: tuple[Tensor, Tensor] | None = None,
         mask: Tensor | None = None,
     ) -> Tensor:
-        """Write the images of the worlds in `mask` [N] bool (all, if none is given).
+        """Render the images of the worlds in `mask` [N] bool (all if not given).
 
         `offset_pos` [N, 3] m and `offset_rot` [N, 3] rad (a rotation vector) displace the camera
         in the base frame. `legs` are the capsules' two ends in the world, [N, K, 3] each.
@@ -103,7 +104,7 @@ class DepthRenderer:
 
 
 def box_views(view: WarpViews, boxes: Boxes, n: int, slots: int) -> list[wp.array]:
-    """Boxes as the kernels take them: pos, quat, half, count."""
+    """Warp views of Boxes in the kernels' order: pos, quat, half, count."""
     return [
         view("boxes.pos", boxes.pos, (n, slots, 3), wp.vec3),
         view("boxes.quat", boxes.quat, (n, slots, 4), wp.vec4),

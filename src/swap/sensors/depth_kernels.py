@@ -1,7 +1,7 @@
-"""Depth kernels: boxes and legs are moved into the camera's frame once, then each pixel's ray.
+"""Depth kernels: transform boxes and legs to the camera's frame once, then cast each pixel's ray.
 
-Camera frame: x along the optical axis, y left, z up, so a ray is (1, y, z) and its length in
-units of itself is the z-depth. Each thread owns ROWS pixels of one column.
+Camera frame: x along the optical axis, y left, z up. A ray is (1, y, z), so its parameter at a hit
+is the z-depth. Each thread computes ROWS pixels of one column.
 """
 
 # mypy: ignore-errors
@@ -27,7 +27,7 @@ ROWS = 4
 
 @wp.struct
 class Mount:
-    """Where a camera sits on the base, and what it can see."""
+    """A camera's place on the base, its resolution and its range."""
 
     pos: wp.vec3
     rot: wp.mat33
@@ -40,7 +40,7 @@ class Mount:
 
 @wp.struct
 class LegFrame:
-    """A capsule in the camera's frame, with bounds that skip it early."""
+    """A capsule in the camera's frame, with bounds so that most rays can skip it."""
 
     start: wp.vec3
     axis: wp.vec3
@@ -51,14 +51,14 @@ class LegFrame:
 
 @wp.func
 def camera_rotation(mount: Mount, base_rot: wp.mat33, offset_rot: wp.vec3) -> wp.mat33:
-    """A small rotation vector r turns as the quaternion (1, r / 2) does."""
+    """The camera's rotation in the world; a small rotation r is the quaternion (1, r / 2)."""
     tilt = rotation(wp.vec4(2.0, offset_rot[0], offset_rot[1], offset_rot[2]))
     return base_rot * (tilt * mount.rot)
 
 
 @wp.func
 def nearest(centre: wp.vec3, edges: wp.mat33, mount: Mount) -> float:
-    """The least depth of a box with these half edges, BIG if none of it is in range."""
+    """The smallest depth of a box with these half edges; BIG if it is out of range."""
     reach = wp.abs(edges[0, 0]) + wp.abs(edges[0, 1]) + wp.abs(edges[0, 2])
     least = centre[0] - reach
     if centre[0] + reach < mount.near or least > mount.far:
@@ -152,7 +152,7 @@ def trace(
     if not mask[n]:
         return
     near = mount.near
-    # Half pixels are exact, so column W - 1 - u has exactly the negated y.
+    # Half integers are exact, so column W - 1 - u has exactly the negated y.
     y = (0.5 * float(mount.cols - 1) - float(u)) * mount.pixel
     z = (0.5 * float(mount.rows - 1) - float(band * ROWS)) * mount.pixel
     z_low = z - float(ROWS - 1) * mount.pixel

@@ -1,6 +1,6 @@
-"""Height kernels: boxes are moved into the robot's level frame once, then each point's ray.
+"""Height kernels: transform boxes to the robot's level frame once, then cast each point's ray.
 
-The level frame sits at the base and turns with its heading; z stays vertical.
+The level frame has its origin at the base and turns with its heading; z stays vertical.
 """
 
 # mypy: ignore-errors
@@ -31,7 +31,7 @@ def place(
         return
     turn = heading(base_quat[n])
     axes = rotation(quat[n, s])
-    # A hair larger, or a ray would fall through the seam between two boxes that touch.
+    # Slightly larger, or a ray could pass between two boxes that touch.
     h = half[n, s] + wp.vec3(SEAM, SEAM, SEAM)
     centre = wp.transpose(turn) * (pos[n, s] - base_pos[n])
     edges = wp.transpose(turn) * axes
@@ -59,7 +59,7 @@ def height(
     boxes: int,
     frames: wp.array2d[BoxFrame],
 ) -> float:
-    """The highest surface at (x, y) of world n's level frame, above z and within the clip."""
+    """The height above z, clipped, of the highest surface at (x, y) in world n's level frame."""
     top = z - clip
     for s in range(boxes):
         b = frames[n, s].bounds
@@ -87,8 +87,8 @@ def measure(
     threads: int,
     out: wp.array2d[float],
 ) -> None:
-    """Thread (world, k) of `threads` a world: every so many points, from the k-th on. A GPU takes a
-    thread a point, a CPU one a world, which finds but once what its points share."""
+    """Thread (world, k) measures points k, k + threads, k + 2 threads, ... A GPU uses one thread
+    per point; a CPU one per world, which computes only once what all points share."""
     n, first = wp.tid()
     turn = wp.transpose(heading(base_quat[n]))
     boxes = wp.min(count[n], frames.shape[1])

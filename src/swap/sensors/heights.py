@@ -1,10 +1,10 @@
 """Computes three height maps of the ground around the base and the feet.
 
-A value is the highest surface at a grid point minus the height of the base (or of the foot's
-centre), in metres: a wall ahead is positive, flat ground is minus the standing height. Vertical
-rays come from above, so an overhang hides what is below it. Values are clipped; a point without
-any box is a pit and reads the lower clip. Grids turn with the robot's heading but stay level;
-rows run from back to front, columns from left (+y) to right.
+A value is the height of the highest surface at a grid point minus that of the base (or of the
+foot's centre), in metres: a wall ahead is positive, flat ground is minus the standing height. Rays
+go straight down, so an overhang hides what is below it. Values are clipped; a point without any box
+is a pit and reads the lower clip. Grids turn with the robot's heading but stay level; rows run from
+back to front, columns from left (+y) to right.
 """
 
 import torch
@@ -20,7 +20,7 @@ from swap.sensors.rays import BoxFrame
 
 
 class HeightMaps:
-    """All maps of `n` worlds in one row of `out` each; the named maps are views of it.
+    """All maps of `n` worlds, one row of `out` per world; the named maps are views of it.
 
     `terrain` [N, 187], `body` [N, 286], `foot` [N, 4, 25], and `world_model` [N, 386]: body and
     feet side by side, as the world model predicts them. Storage never moves.

@@ -1,10 +1,10 @@
-"""Spoils clean depth images as a stereo camera would.
+"""Adds the noise of a stereo camera to clean depth images.
 
-In this order: error that grows with range, holes along edges, blobs without any return, and now
-and then a frame that never arrives (the previous one is repeated). A hole reads 1, as anything
-unseen does. Every number is a hash of (seed, world's key, world's count of draws, pixel), so
-nothing depends on batch, launch order or handedness: a world with `mirrored` set reads the same
-numbers from right to left, and its noisy image is exactly the flipped one.
+In this order: error that grows with depth, holes along edges, blobs without any return, and
+sometimes a frame that is lost (the previous one is repeated). A hole reads 1, like anything unseen.
+Every random number is a hash of (seed, the world's key, the world's count of draws, pixel), so it
+depends neither on the batch nor on the order of launches. A world with `mirrored` set reads the
+same numbers from right to left, so that its noisy image is exactly the flipped one.
 """
 
 import torch
@@ -18,7 +18,7 @@ from swap.state_dict import Buffers
 
 
 class NoiseSeeds:
-    """Where each world's random numbers come from. Edit the tensors in place to replay them."""
+    """The seeds of each world's random numbers. Edit the tensors in place to replay them."""
 
     def __init__(self, n: int, seed: int, device: torch.device) -> None:
         self.seed = seed & 0x7FFFFFFF
@@ -37,10 +37,10 @@ class NoiseSeeds:
 
 
 class DepthNoise(Buffers):
-    """Spoils images of `n` worlds in place; keeps what the latest frame of each has drawn."""
+    """Adds noise to images of `n` worlds and keeps the random draws of each world's last frame."""
 
     frame: Tensor
-    """[N]: the number of the draw."""
+    """[N]: the seed of the last frame's noise."""
     lost: Tensor
     """[N] bool: the frame was lost."""
     blobs: Tensor
@@ -58,7 +58,7 @@ class DepthNoise(Buffers):
         self._views = WarpViews(self.device)
 
     def __call__(self, clean: Tensor, noisy: Tensor, fresh: Tensor, mask: Tensor) -> None:
-        """Write `noisy` [N, rows, cols] where `mask` [N]; clears `fresh` [N] there.
+        """Write `noisy` [N, rows, cols] where `mask` [N] is set, and clear `fresh` [N] there.
 
         Worlds that are `fresh` never lose the frame, so they never see an older one.
         """
@@ -70,7 +70,7 @@ class DepthNoise(Buffers):
         self.spoil(clean, noisy, mask)
 
     def spoil(self, clean: Tensor, noisy: Tensor, mask: Tensor) -> None:
-        """The same with what the latest frames drew; `noisy` stays where they were lost."""
+        """Write `noisy` from the last draws again; lost frames keep what `noisy` holds."""
         n, view, cfg, optics = self.n, self._views, self.cfg, self.optics
         shape = (n, optics.rows, optics.cols)
         masked = view("mask", mask, (n,), wp.bool)

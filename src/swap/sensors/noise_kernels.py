@@ -1,4 +1,4 @@
-"""Noise kernels: what one frame shares is drawn once a world, then each pixel is spoilt."""
+"""Noise kernels: draw what all pixels of a frame share, then add noise to each pixel."""
 
 # mypy: ignore-errors
 # (kernels are Warp's language, which Warp checks as it compiles them)
@@ -34,7 +34,8 @@ def draw_frame(
     lost: wp.array[wp.bool],
     blobs: wp.array2d[wp.vec3],
 ) -> None:
-    """What one frame shares: its seed, whether it is lost, and its blobs (row, col, radius^2)."""
+    """Draw what a frame's pixels share: its seed, whether it is lost, and its blobs (row, col,
+    radius^2)."""
     n = wp.tid()
     if not mask[n]:
         return
@@ -82,7 +83,7 @@ def spoil(
     if value >= 1.0:
         noisy[n, v, u] = 1.0
         return
-    # The column that the random numbers are laid out by.
+    # The column that selects the random numbers.
     c = u
     if mirrored[n]:
         c = cols - 1 - u
@@ -92,7 +93,7 @@ def spoil(
     z = z + (sigma + sigma_square * z * z) * wp.randn(state)
     value = wp.clamp((z - near) / (far - near), 0.0, 1.0)
 
-    # On a plane the inverse depth is linear in the pixel: its bend shows edges, not slopes.
+    # On a plane the inverse depth is linear in the pixel: its second difference shows edges only.
     here = inverse_depth(clean, n, v, u, near, far)
     left = inverse_depth(clean, n, v, wp.max(u - 1, 0), near, far)
     right = inverse_depth(clean, n, v, wp.min(u + 1, cols - 1), near, far)

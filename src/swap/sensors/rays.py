@@ -1,8 +1,8 @@
-"""Rays against boxes and capsules: the arithmetic that every sensor kernel shares.
+"""Intersects rays with boxes and capsules: the arithmetic that all sensor kernels share.
 
 A mirror negates the odd numbers (y of a point, x and z of a rotation) and keeps the even ones.
 Every sum here adds terms of one parity only, so mirrored input gives results that are equal or
-negated to the last bit: rounding knows no sign, and a fused multiply-add is one rounding too.
+negated to the last bit: rounding does not depend on the sign, even in a fused multiply-add.
 """
 
 # mypy: ignore-errors
@@ -21,7 +21,7 @@ CULL_MARGIN = wp.constant(1.0e-3)
 
 @wp.struct
 class BoxFrame:
-    """A box as rays see it: in its own unit-cube coordinates, with bounds that skip it early."""
+    """A box as a unit cube in its own coordinates, with bounds so that most rays can skip it."""
 
     ahead: wp.vec3  # the viewer's axes and origin in the coordinates of the unit cube
     left: wp.vec3
@@ -51,7 +51,7 @@ def rotation(q: wp.vec4) -> wp.mat33:
 
 @wp.func
 def heading(q: wp.vec4) -> wp.mat33:
-    """The turn about the vertical that is nearest to q, defined however steep the pitch."""
+    """The rotation about the vertical that is nearest to q; it is defined at any pitch."""
     w, z = q[0], q[3]
     n = w * w + z * z
     c = 1.0
@@ -64,7 +64,7 @@ def heading(q: wp.vec4) -> wp.mat33:
 
 @wp.func
 def box_frame(viewer_rot: wp.mat33, centre: wp.vec3, axes: wp.mat33, half: wp.vec3) -> BoxFrame:
-    """`centre` is the box in the viewer's frame, `axes` are the box's axes in the world."""
+    """`centre` is the box's centre in the viewer's frame, `axes` are its axes in the world."""
     local = wp.transpose(axes) * viewer_rot
     f = BoxFrame()
     f.ahead = wp.cw_div(wp.vec3(local[0, 0], local[1, 0], local[2, 0]), half)
@@ -76,7 +76,7 @@ def box_frame(viewer_rot: wp.mat33, centre: wp.vec3, axes: wp.mat33, half: wp.ve
 
 @wp.func
 def slab(origin: float, direction: float) -> wp.vec2:
-    """When the line is within |x| <= 1, as (from, to); empty if from > to."""
+    """The interval (from, to) in which the line is within |x| <= 1; empty if from > to."""
     if wp.abs(direction) < PARALLEL:
         if wp.abs(origin) <= 1.0:
             return wp.vec2(-BIG, BIG)
@@ -89,7 +89,7 @@ def slab(origin: float, direction: float) -> wp.vec2:
 
 @wp.func
 def cube_interval(origin: wp.vec3, direction: wp.vec3) -> wp.vec2:
-    """When the line is within the unit cube, as (from, to); empty if from > to."""
+    """The interval (from, to) in which the line is in the unit cube; empty if from > to."""
     x = slab(origin[0], direction[0])
     y = slab(origin[1], direction[1])
     z = slab(origin[2], direction[2])
@@ -112,7 +112,7 @@ def sphere_interval(centre: wp.vec3, radius: float, direction: wp.vec3) -> wp.ve
 def capsule_interval(
     start: wp.vec3, axis: wp.vec3, length: float, radius: float, direction: wp.vec3
 ) -> wp.vec2:
-    """When the line from the viewer is within a capsule, as (from, to); empty if from > to.
+    """The interval (from, to) in which a line from the viewer is in a capsule; empty if from > to.
 
     A capsule is convex, so the interval is the hull of those of its cylinder and its two balls.
     """
@@ -177,5 +177,5 @@ def seen_bounds(centre: wp.vec3, edges: wp.mat33, near: float) -> wp.vec4:
                 hi_y = wp.max(hi_y, wp.max(p[1] / x_p, q[1] / x_q))
                 lo_z = wp.min(lo_z, wp.min(p[2] / x_p, q[2] / x_q))
                 hi_z = wp.max(hi_z, wp.max(p[2] / x_p, q[2] / x_q))
-    # Wider than rounding can hide: skipping a box must never change a pixel.
+    # With a margin larger than rounding errors: skipping a box must never change a pixel.
     return wp.vec4(lo_y - CULL_MARGIN, hi_y + CULL_MARGIN, lo_z - CULL_MARGIN, hi_z + CULL_MARGIN)
