@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, settings
 if not torch.cuda.is_available():
     os.environ.setdefault("TRITON_INTERPRET", "1")
 
-# Derandomised: a red run is red again when it is looked into. Torch is slow to wake: no deadline.
+# Derandomised, so that a failure can be repeated. Torch is slow to start, so there is no deadline.
 settings.register_profile(
     "swap", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
 )
@@ -26,8 +26,9 @@ signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 @pytest.fixture
 def kernels(monkeypatch):
-    """All kernels of Triton are used, on a GPU or interpreted; the names of those that were
-    launched. Their plain twin is the same in double precision, which they leave alone."""
+    """Enables all Triton kernels, on a GPU or interpreted, and gives the names of those that were
+    launched. They are compared with the plain code in double precision, for which no kernel is
+    used."""
     pytest.importorskip("triton")
     from swap.device import triton_launch
 

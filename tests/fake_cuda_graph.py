@@ -1,8 +1,9 @@
-"""CUDA graphs on a CPU: operations of torch are written down once and done again at every replay.
+"""Simulates CUDA graphs on a CPU: operations of torch are recorded once and repeated at every
+replay.
 
-As on a GPU, a recording does nothing by itself, a replay works on the very memory that was there
-when it was recorded, and the tensors it gave out are overwritten. What the host does in between
-(Python's numbers, the choice of a branch) is not done again. Warp's kernels are not seen.
+As on a GPU, recording computes nothing, a replay works on the same memory as when it was recorded,
+and the tensors that it returned are overwritten. What the host does in between (Python's numbers,
+the choice of a branch) is not repeated. Warp's kernels are not recorded.
 """
 
 from contextlib import contextmanager, nullcontext
@@ -21,7 +22,8 @@ class Graph:
         self.replays, self._steps = 0, []
 
     def register_generator_state(self, generator: torch.Generator) -> None:
-        """Chance is an argument of what draws, and goes on by itself."""
+        """Nothing to do: generators are arguments of the recorded operations, and advance by
+        themselves."""
 
     def note(self, func, args, kwargs, made) -> None:
         self._steps.append((func, args, kwargs, made))
@@ -37,7 +39,7 @@ class Graph:
 
 
 class Recorder(TorchDispatchMode):
-    """Writes down; what lives outside is as it was, when all has been written."""
+    """Records operations, and restores all tensors from outside at the end."""
 
     def __init__(self, graph: Graph) -> None:
         super().__init__()
@@ -86,7 +88,7 @@ def tensors_in(tree) -> list[torch.Tensor]:
 
 
 def install(monkeypatch) -> None:
-    """From here on work is recorded on every device."""
+    """Makes every device record its work from here on."""
     monkeypatch.setattr(cuda_graph, "can_record", lambda device: True)
     fakes = {
         "Stream": Stream,

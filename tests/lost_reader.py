@@ -1,7 +1,7 @@
 """Runs whose reader is gone when the signal comes: torch is loaded once, every run is a fork.
 
-`python lost_reader.py FOLDER TRIES` prints exit codes, and what is saved of what was done, as JSON;
-tests/cli/test_signals.py judges.
+`python lost_reader.py FOLDER TRIES` prints exit codes, and what was saved, as JSON;
+tests/cli/test_signals.py checks them.
 """
 
 import gc

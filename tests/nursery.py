@@ -1,7 +1,9 @@
-"""Kills a run again and again: torch is loaded once, every run is a fork that SIGKILL ends, before
-it makes, opens, renames or removes a file. Which one is drawn from a seed: the clock has no say.
+"""Kills a run again and again: torch is loaded once, and every run is a fork that SIGKILL ends
+before it makes, opens, renames or removes a file. The operation is drawn from a seed, not from the
+clock.
 
-`python nursery.py TRAINEE FOLDER KILLS` prints what it saw as JSON; tests/runs/test_kill.py judges.
+`python nursery.py TRAINEE FOLDER KILLS` prints the results as JSON; tests/runs/test_kill.py checks
+them.
 """
 
 import gc
@@ -38,12 +40,12 @@ SMALL = ParkourCfg(
     policy=PolicyCfg(actor_hidden=(16,), critic_hidden=(16,)),
     ppo=PPOCfg(steps=6, epochs=1, minibatches=2),
 )
-"""The real thing, as small as can be; episodes end in every third rollout."""
+"""A real training at the smallest size; episodes end in every third rollout."""
 TRAINEES: dict[str, TrainCfg] = {"toy": ToyCfg(), "parkour": SMALL}
 
 
 def sit(cfg: TrainCfg, folder: Path, iterations: int, resume: Checkpoint | None = None) -> None:
-    """So many iterations in all, undisturbed."""
+    """Trains that many iterations in all, undisturbed."""
     seed_everything(cfg.seed)
     run = RunCfg(iterations=iterations, save_minutes=60.0, tensorboard=False)
     train(cfg.build("cpu"), folder, run, resume=resume, board=PlainBoard(every_s=1e9))
@@ -73,7 +75,7 @@ class Operations:
         sys.addaudithook(self._hook)
 
     def watch(self, folder: Path, last: float = math.inf) -> None:
-        """From now on, in this folder; the process does not live to see number `last`."""
+        """Counts from now on, in this folder; kills the process before operation number `last`."""
         self.folder, self.count, self.last = str(folder), 0, last
 
     def _hook(self, event: str, args: tuple[Any, ...]) -> None:
@@ -103,7 +105,7 @@ def kill_one(kind: str, folder: Path, operations: Operations, last: int) -> None
 
 
 def figures(run: Path) -> list[dict[str, float]]:
-    """Metrics by iteration, without the clock's."""
+    """Metrics by iteration, without times."""
     timed = ("wall_s", "time/")
     return [{k: x for k, x in row.items() if not k.startswith(timed)} for row in read_metrics(run)]
 
@@ -111,7 +113,7 @@ def figures(run: Path) -> list[dict[str, float]]:
 def main(kind: str, folder: Path, kills: int) -> None:
     torch.set_num_threads(1)
     chance, operations = random.Random(0), Operations()
-    # What is imported or compiled only when it is used, is so here. Its threads end before a fork.
+    # Imports and compiles everything that is loaded lazily; its threads must end before a fork.
     rehearsal = folder.with_name("rehearsal")
     operations.watch(rehearsal)
     live(kind, rehearsal, iterations=4)

@@ -1,7 +1,7 @@
-"""Two processes that train together, as forks of this one: torch is loaded once.
+"""Runs two processes that train together, as forks of this one, so that torch is loaded once.
 
 tests/pair_learn.py and tests/pair_runs.py are scripts of scenarios; each prints as JSON what every
-scenario gave in either process, for a test to judge.
+scenario returned in either process, for a test to check.
 """
 
 import gc
@@ -22,7 +22,7 @@ SIZE = 2
 
 
 def watch(script: str, folder: Path) -> dict[str, list[Any]]:
-    """Run a script of scenarios: what each of them gave in either process."""
+    """Runs a script of scenarios; returns what each of them gave in either process."""
     told: dict[str, list[Any]] = told_by(script, folder)[0]
     for name, each in told.items():
         for one in each:

@@ -49,7 +49,7 @@ def kept(rollout: Rollout) -> list[torch.Tensor]:
 
 
 def ready(processes: ProcessGroup, kind: str, **ppo) -> tuple[Trainer, Trainer]:
-    """One trainer alone that holds a rollout, and ours that holds its part of that rollout."""
+    """A single-process trainer that holds a rollout, and ours that holds its share of it."""
     cfg = replace(small(equivariant=kind == "none", **ppo), symmetry=SymmetryCfg(kind))
     whole = Trainer(cfg, Toy(WORLDS))
     whole.iterate()
@@ -70,7 +70,8 @@ def ready(processes: ProcessGroup, kind: str, **ppo) -> tuple[Trainer, Trainer]:
 
 
 def minibatches(trainer: Trainer, half: Trainer):
-    """Rows for ours and for the one alone: its k-th minibatch is our k-th and the other's."""
+    """Rows for ours and for the single-process trainer, whose k-th minibatch is the union of those
+    of both processes."""
     n, steps, count = half.env.n, half.rollout.steps, trainer.cfg.ppo.minibatches
     orders = [
         torch.randperm(steps * n, generator=torch.Generator().manual_seed(7 + rank))
@@ -107,7 +108,8 @@ def ppo(processes: ProcessGroup, kind: str) -> dict[str, Any]:
 
 
 def fault(processes: ProcessGroup) -> dict[str, Any]:
-    """A sample of the second process is not finite: nobody takes the step, and it counts once."""
+    """A sample of the second process is not finite: no process takes the step, and it counts
+    once."""
     _, half = ready(processes, "none")
     before = [x.clone() for x in half.state_dict().values()]
     if processes.rank == 1:
@@ -177,7 +179,7 @@ def amp(processes: ProcessGroup) -> dict[str, Any]:
 
 
 def statistics(processes: ProcessGroup) -> dict[str, Any]:
-    """Of uneven shares, pooled every now and then."""
+    """Statistics of unequal shares, pooled now and then."""
     rep = signs(1, -1, 1)
     whole, half = RunningNorm(rep), RunningNorm(rep)
     pooled, chance = PooledNorms(processes, half), torch.Generator().manual_seed(2)
@@ -192,7 +194,8 @@ def statistics(processes: ProcessGroup) -> dict[str, Any]:
 
 # --- worlds shared out ----------------------------------------------------------------------------
 class Part(Toy):
-    """Some of the worlds of Toy(WORLDS): all draw the same luck, each takes its own."""
+    """Some of the worlds of Toy(WORLDS): all processes draw the same random numbers, each uses its
+    own part."""
 
     def __init__(self, processes: ProcessGroup) -> None:
         self.processes = processes
@@ -208,8 +211,8 @@ class Part(Toy):
 
 
 class Same(Trainer):
-    """Explores with its part of the noise that all worlds have, and holds its normalisers: those of
-    a team learn of each other's worlds only after a rollout."""
+    """Explores with its part of the noise of all worlds, and keeps its normalisers fixed: those of
+    several processes are pooled only after a rollout."""
 
     def __init__(self, cfg, processes: ProcessGroup) -> None:
         super().__init__(cfg, Part(processes), processes=processes)
@@ -224,7 +227,8 @@ class Same(Trainer):
 
 
 def whole_iterations(processes: ProcessGroup) -> dict[str, Any]:
-    """The same worlds and the same noise, two iterations; one minibatch leaves no choice."""
+    """Two iterations with the same worlds and the same noise; with one minibatch there is nothing
+    to shuffle."""
     cfg = small(minibatches=1, epochs=4)
     one, ours = Same(cfg, ProcessGroup()), Same(cfg, processes)
     before = [p.detach().clone() for p in ours.ppo.parameters]

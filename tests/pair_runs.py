@@ -28,7 +28,7 @@ class Silent(PlainBoard):
 
 
 def sit(cfg, folder, processes, iterations, what=lambda iteration: None):
-    """So many iterations in all, and `what` happens before each."""
+    """Trains that many iterations in all, and calls `what` before each."""
     seed_everything(processes.rank)
     run = RunCfg(iterations=iterations, save_minutes=60.0, tensorboard=False)
     resume = load(folder) if numbered(folder / FOLDER) else None

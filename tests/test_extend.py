@@ -1,4 +1,4 @@
-"""docs/extend.md: its files work, and its commands run as printed, in a folder of the reader's."""
+"""The files in docs/extend.md work, and its commands run as printed, in the reader's folder."""
 
 import re
 import shlex
@@ -29,7 +29,7 @@ SHORTER = {
     "courses": "--size 16x16",
     "bench": "--iterations 1 --warm-up 0 --worlds 2 --device cpu",
 }
-"""What is put after a command, where the last word counts."""
+"""Options appended to a command to make it short; the last value of an option counts."""
 PACKAGED = "In a package"
 
 

@@ -11,7 +11,7 @@ ROOT = Path(__file__).parents[1]
 
 @pytest.mark.parametrize("words", [(), ("RUN=out/train/mine",)])
 def test_train_has_a_folder_of_its_own_every_time(words):
-    """The same for training, table and film; a second call does not find the first one's run."""
+    """Training, table and film use the same folder; a second call gets another one."""
     told = subprocess.run(
         ["make", "-n", "train", *words], cwd=ROOT, capture_output=True, text=True, check=True
     ).stdout

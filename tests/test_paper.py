@@ -1,5 +1,5 @@
-"""docs/paper.md promises nothing that is not there: commands exist, pictures lie behind links, and
-what is missing names a study that ships."""
+"""docs/paper.md promises only what exists: commands and linked pictures exist, and missing results
+name a study that comes with swap."""
 
 import importlib
 import re

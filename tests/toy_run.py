@@ -1,4 +1,4 @@
-"""A toy run in one call, which remembers what it said."""
+"""A toy run in one call, which keeps what it printed."""
 
 from pathlib import Path
 
@@ -12,7 +12,7 @@ TOY = f"{Path(__file__).with_name('toy_preset.py')}:TOY"
 
 
 class Silent(PlainBoard):
-    """Remembers what a run says."""
+    """Keeps what a run prints."""
 
     def __init__(self) -> None:
         super().__init__()
