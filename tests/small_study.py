@@ -1,4 +1,4 @@
-"""Studies small enough for a test, and commands that run in this very process."""
+"""Studies small enough for a test, and commands that run in the test's own process."""
 
 import contextlib
 import io

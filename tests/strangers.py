@@ -1,4 +1,4 @@
-"""What a stranger might send: kept files and checkpoints, changed, with seals that fit."""
+"""Files that a stranger might send: changed kept files and checkpoints whose checksums fit."""
 
 import json
 import random
@@ -8,7 +8,7 @@ from swap.runs.weights import seal as seal_of_card
 
 
 def flips(data, count):
-    """So many copies, each with one bit or byte changed."""
+    """`count` copies, each with one bit or byte changed."""
     chance = random.Random(0)
     for k in range(count):
         at, other = chance.randrange(len(data)), bytearray(data)

@@ -15,7 +15,7 @@ LAYOUTS = (
 )
 PROP, ACTION, BODY, FOOT = (layout.rep for layout in LAYOUTS)
 IMAGE, K = (16, 16), 3
-"""What the small model sees, and how many steps go by in between."""
+"""The camera of the small model, and the number of steps between two images."""
 SMALL = {
     "deter": 48,
     "variables": 6,

@@ -1,5 +1,5 @@
 """A preset for tests of runs, `--preset tests/toy_preset.py:TOY`: a small network learns a sine,
-with chance in every step."""
+with random numbers in every step."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

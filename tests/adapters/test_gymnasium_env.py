@@ -1,4 +1,4 @@
-"""The environment as Gymnasium's: its own checks, and our environment beside it."""
+"""The Gymnasium environment passes Gymnasium's own checks and equals our environment."""
 
 import sys
 import warnings
@@ -24,13 +24,13 @@ SHORT = replace(TINY, terminations=replace(TINY.terminations, episode_length_s=0
 SEES = replace(env_cfg("swap"), levels=2, variants=1)
 """With a camera; few courses are made fast."""
 ADVICE = ("infinity", "symmetric and normalized")
-"""What the checker recommends and we do not do: joint speeds have no limit, and actions are those
-of the robot's own policies."""
+"""Recommendations of the checker that we do not follow: joint speeds have no limit, and actions are
+those of the robot's own policies."""
 
 
 @pytest.fixture
 def advised():
-    """Gymnasium warns of nothing but that."""
+    """Allows only these warnings of Gymnasium."""
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
         yield

@@ -1,4 +1,4 @@
-"""The environment as rsl_rl's: our environment beside it, and rsl_rl's own PPO on it."""
+"""The rsl_rl environment equals our environment, and rsl_rl's own PPO learns in it."""
 
 import math
 import sys
@@ -27,7 +27,7 @@ STAND = replace(
     families=(("flat", 1.0),),
     commands=CommandCfg(free_fraction=1.0, stand_fraction=1.0),
 )
-"""To stand still pays from the first step on."""
+"""Standing still is rewarded from the first step on."""
 SEES = replace(env_cfg("swap"), levels=2, variants=1)
 NET = {"class_name": "MLPModel", "hidden_dims": [128, 64], "obs_normalization": True}
 ALGORITHM = {"class_name": "PPO", "entropy_coef": 0.0, "desired_kl": 0.02}
@@ -110,8 +110,8 @@ def test_it_is_our_environment_with_ends_told_one_step_late():
 
 
 def test_rsl_rl_computes_the_returns_that_we_do(capsys):
-    """With a critic that knows that nothing comes after a failure, and without discount, which it
-    applies once more in the step that it has too many."""
+    """With a critic that knows that nothing comes after a failure, and without discount, because
+    rsl_rl applies it once more in its additional step."""
     gamma, lam, steps, n = 1.0, 0.9, 60, 6
     env = swap.make_rsl_rl_env(SHORT, num_envs=n, device="cpu")
     rates = {"gamma": gamma, "lam": lam}

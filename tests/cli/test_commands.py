@@ -1,4 +1,4 @@
-"""The command line as a user meets it."""
+"""The command line from a user's point of view."""
 
 import json
 import subprocess

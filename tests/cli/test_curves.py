@@ -1,4 +1,4 @@
-"""`swap curves` as a user meets it."""
+"""`swap curves` from a user's point of view."""
 
 import json
 import subprocess

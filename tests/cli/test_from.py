@@ -1,4 +1,4 @@
-"""`swap train --from` as a user meets it."""
+"""`swap train --from` from a user's point of view."""
 
 import pytest
 

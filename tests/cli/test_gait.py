@@ -1,4 +1,4 @@
-"""`swap gait` as a user meets it."""
+"""`swap gait` from a user's point of view."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,5 @@
-"""Commands on machines as they are: no home, no stream, no space, few letters, odd names."""
+"""Commands on difficult machines: no home folder, closed streams, full disks, ASCII only, odd
+names."""
 
 import json
 import os
@@ -21,7 +22,7 @@ from swap.runs.saved_model import find_model
 from toy_run import Silent, toy_run
 
 ODD = os.fsdecode(b"n\xff \xe9")
-"""A name with a space that is no UTF-8."""
+"""A name with a space that is not UTF-8."""
 
 
 def sh(line: str, **variables: str) -> subprocess.CompletedProcess[bytes]:
@@ -86,7 +87,7 @@ def test_a_file_that_cannot_be_written_is_told_before_the_work(tmp_path):
             writable(Path(bad))
     writable(tmp_path / "x.json")
     writable(Path("/dev/null"))
-    assert [file.name for file in tmp_path.iterdir()] == ["folder"]  # the try has left nothing
+    assert [file.name for file in tmp_path.iterdir()] == ["folder"]  # it has left nothing
 
 
 def test_a_path_that_may_not_be_read_is_bad_input(capsys):
@@ -228,7 +229,7 @@ def test_sizes_of_a_bench_that_nothing_can_hold_are_refused(option, size):
 
 
 def unread(line: str) -> subprocess.CompletedProcess[bytes]:
-    """Its reader is gone before the first word: no race."""
+    """Runs a command whose reader is gone before the first word, so that there is no race."""
     reader, writer = os.pipe()
     os.close(reader)
     with os.fdopen(writer, "wb") as out:

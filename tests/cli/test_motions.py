@@ -1,4 +1,4 @@
-"""`swap motions` as a user meets it."""
+"""`swap motions` from a user's point of view."""
 
 import json
 

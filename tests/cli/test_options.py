@@ -1,4 +1,5 @@
-"""Numbers that make no sense are refused before anything is built: every one of every config."""
+"""Every number of every config is checked: senseless values are refused before anything is
+built."""
 
 import dataclasses
 import importlib
@@ -29,7 +30,7 @@ def replaced(cfg: Any, path: tuple[Any, ...], value: Any) -> Any:
 
 
 def numbers(value: Any, hint: str = "", path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
-    """Where numbers of a kind are, or would be: path and kind, int or float."""
+    """The places of numbers, also of those not set: path and kind, int or float."""
     if dataclasses.is_dataclass(value):
         for field in dataclasses.fields(value):
             yield from numbers(getattr(value, field.name), str(field.type), (*path, field.name))
@@ -56,7 +57,7 @@ def refusal(cfg: Any, path: tuple[Any, ...], value: float) -> str:
 
 
 def assert_refused(cfg: Any) -> int:
-    """Every number of a config, one after the other; gives how many there are."""
+    """Checks every number of a config, one after the other; returns how many there are."""
     count = 0
     for path, kind in numbers(cfg):
         name = [step for step in path if isinstance(step, str)][-1]

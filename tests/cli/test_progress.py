@@ -1,4 +1,4 @@
-"""The line that says how far a measurement has come."""
+"""The progress line of a measurement."""
 
 import io
 

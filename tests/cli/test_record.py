@@ -1,4 +1,4 @@
-"""`swap record` as a user meets it."""
+"""`swap record` from a user's point of view."""
 
 import json
 from pathlib import Path

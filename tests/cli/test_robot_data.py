@@ -1,4 +1,4 @@
-"""A robot travels as data: files that a model names are never run, and need not be there."""
+"""A model holds its robot as data: files that it names are never run and need not exist."""
 
 import json
 import re
@@ -84,7 +84,7 @@ def tampered(folder, file, **env):
 @pytest.mark.parametrize("whole", [False, True])
 @pytest.mark.parametrize("command", FAST)
 def test_what_a_model_names_is_not_run(command, whole, folder, dog, capsys):
-    """Neither by models that hold their robot nor by those of before, which are refused."""
+    """Neither by models that hold their robot nor by older ones, which are refused."""
     data = {"robot_data": to_json(load("apollo"))} if whole else {"robot_data": None}
     source = tampered(folder, dog, **data).get(command, "kept.safetensors")
     words = FAST[command]

@@ -35,13 +35,13 @@ def wait_for(run: Path, iterations: int = 3) -> None:
 
 
 def assert_saved(run: Path) -> None:
-    """All that was done, and the run goes on."""
+    """All finished iterations are saved, and the run can go on."""
     assert load(run).iteration == len(read_metrics(run)) >= 3
     assert cli.dispatch(["train", "--preset", TOY, "--resume", str(run), "--iterations", "1"]) == 0
 
 
 def test_a_reader_that_dies_first_costs_nothing(tmp_path):
-    """`swap train 2>&1 | tee log`: Ctrl-C ends tee too, and the run's last words find no reader."""
+    """`swap train 2>&1 | tee log`: Ctrl-C ends tee too, and the run's last lines have no reader."""
     seen, _ = told_by("lost_reader.py", tmp_path, str(TRIES))
     assert len(seen) == TRIES
     for sig, code, saved, done in seen:
@@ -61,7 +61,7 @@ def test_ctrl_c_at_a_real_pipe_into_tee(tmp_path):
         start_new_session=True,
     )
     wait_for(run)
-    os.killpg(shell.pid, signal.SIGINT)  # as a terminal does: to everyone in front
+    os.killpg(shell.pid, signal.SIGINT)  # as a terminal does: to the whole foreground group
     out, _ = shell.communicate(timeout=60)
     assert out.splitlines()[-1] == "130"
     assert_saved(run)

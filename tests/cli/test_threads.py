@@ -1,4 +1,4 @@
-"""How OpenMP's threads wait: as its own library says it was told when torch loaded it."""
+"""How OpenMP's threads wait, as its own library reports when torch loads it."""
 
 import os
 import re
@@ -11,7 +11,7 @@ NAMES = ("GOMP_SPINCOUNT", "OMP_WAIT_POLICY")
 
 
 def spins(start: list[str], **given: str) -> str:
-    """The figure GNU's OpenMP goes by, which it tells as it is loaded."""
+    """The spin count that GNU's OpenMP prints as it is loaded."""
     rest = {name: value for name, value in os.environ.items() if name not in NAMES}
     done = subprocess.run(
         [sys.executable, *start],

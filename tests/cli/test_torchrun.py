@@ -1,4 +1,4 @@
-"""`torchrun -m swap train` as a user meets it: two processes on the CPU, one run."""
+"""`torchrun -m swap train` from a user's point of view: two processes on the CPU, one run."""
 
 import os
 import signal
@@ -52,7 +52,7 @@ def test_a_run_of_two_processes(tmp_path, capsys):
     said = done.stdout.splitlines()
     assert said[0] == f"tiny on cpu and 1 more: seed 0, into {run}"
     assert said[-1].startswith("done: 3 iterations, 192 steps")
-    assert len(set(said)) == len(said)  # one process speaks
+    assert len(set(said)) == len(said)  # only one process prints
     rows = read_metrics(run)
     assert [row["steps"] for row in rows] == [64, 128, 192]
     assert [row["guard/apart"] for row in rows] == [0, 0, 0]
@@ -102,7 +102,7 @@ def test_a_signal_to_torchrun_is_saved_by_the_leader(tmp_path, sig):
 
 @pytest.mark.parametrize("rank", ["0", "1"])
 def test_a_mistake_is_told_by_the_leader_first(rank, monkeypatch):
-    """Whose exit ends the others before they tell it, too."""
+    """The leader's exit ends the others before they report it, too."""
     monkeypatch.setenv("WORLD_SIZE", "2")
     monkeypatch.setenv("RANK", rank)
     waited = []

@@ -1,4 +1,4 @@
-"""`swap train` as a user meets it: runs, kills, Ctrl-C, resumption, mistakes."""
+"""`swap train` from a user's point of view: runs, kills, Ctrl-C, resumption, mistakes."""
 
 import fcntl
 import json
@@ -213,7 +213,7 @@ def test_a_mistake_is_one_line(words, says, tmp_path, monkeypatch):
 
 
 def test_any_folder_that_can_be_written_will_do(tmp_path, monkeypatch):
-    """Whatever there is beside it."""
+    """Whatever else is in the parent folder."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "run").mkdir()
     plan = parse([*TRAIN[1:], "--out", "new/folder"])

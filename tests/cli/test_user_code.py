@@ -1,5 +1,5 @@
-"""Courses, rewards and presets of a user's own: every command takes them from the command line,
-and none from a file."""
+"""Users' own courses, rewards and presets: every command takes them from the command line, and none
+from a file."""
 
 import json
 import shutil
@@ -65,7 +65,7 @@ def here(tmp_path, monkeypatch):
 
 @pytest.fixture(scope="module")
 def plain(tmp_path_factory):
-    """A run without code of anyone's."""
+    """A run that names no code."""
     out = tmp_path_factory.mktemp("plain") / "run"
     assert swap("train", "--preset", "tiny", *FEW, *HERE, "--out", out) == 0
     return out
@@ -184,7 +184,7 @@ def test_without_an_option_eval_measures_what_is_known(plain, here, capsys):
 
 
 def test_a_preset_of_the_users_does_not_make_a_models_robot_run(plain, here):
-    """The preset is the user's word, the robot that is kept with it is the file's."""
+    """The user has named the preset, but the stored robot comes from the file."""
     Path("evil.py").write_text("open('evil', 'w')")
 
     def change(config):

@@ -1,4 +1,5 @@
-"""Networks of a user's own: named on the command line to train and to act, never run by a file."""
+"""Users' own networks: named on the command line to train and to act, never run because a file
+names them."""
 
 import json
 import sys
@@ -79,7 +80,7 @@ def here(tmp_path, monkeypatch):
 
 @pytest.fixture
 def run(here):
-    """A run whose actor and critic are of the file; that it ran is forgotten."""
+    """A run whose actor and critic are from the file; the mark that it ran is removed."""
     assert swap("train", "--preset", "tiny", *FEW, *HERE, *ACTOR, *CRITIC, "--out", "run") == 0
     Path("ran").unlink()
     return Path("run")
@@ -103,7 +104,7 @@ def test_an_actor_and_a_critic_of_ones_own(run, capsys):
 
 @pytest.mark.parametrize("command", [*ACTS, "train --resume", "train --from"])
 def test_what_a_model_names_is_not_run(command, run, capsys):
-    """It cannot act without; what to type is told, one after the other."""
+    """The robot cannot act without them; the errors say what to type, one after the other."""
     capsys.readouterr()
     words = ACTS.get(command, HERE)
     with pytest.raises(UserError) as error:

@@ -1,4 +1,4 @@
-"""How robots walk: footfalls made by hand, planned gaits, and a published robot."""
+"""Gait figures of footfalls made by hand, of planned gaits, and of a trained robot."""
 
 from dataclasses import fields, replace
 from itertools import groupby
@@ -43,7 +43,7 @@ def resting(steps, n=1):
 
 @pytest.fixture(scope="module")
 def chance():
-    """A record without any order in it, with bounces and robots that come to an end."""
+    """A random recording, with bounces and robots whose trials end."""
     luck = torch.Generator().manual_seed(0)
     frames, n = 120, 5
     feet = torch.rand(frames, n, 4, 3, generator=luck)

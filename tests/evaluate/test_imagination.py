@@ -1,4 +1,4 @@
-"""What was foreseen is the latent of then, taken on by the actions since and no image."""
+"""The prediction is the earlier latent, advanced by the actions since then and by no image."""
 
 import torch
 
@@ -35,6 +35,6 @@ def test_the_images_are_of_the_present_latent_and_of_the_past_one_taken_on():
                 state = model.predict(state, window, None)
             foreseen = code.to_linear(model.decode(state).depth)
         assert torch.allclose(images.believed, believed, atol=1e-6)
-        # Steep where the code is near its end: rounding grows.
+        # The depth code is steep near its end, so rounding grows.
         assert torch.allclose(images.foreseen, foreseen, atol=1e-4)
         assert images.ticks == 0 or not torch.allclose(images.foreseen, believed, atol=1e-3)

@@ -1,4 +1,4 @@
-"""What `measure` asks of the physics and makes of its answers; no robot moves here."""
+"""`measure` requests the right trials and turns their ends into rows; no robot moves here."""
 
 from collections import Counter
 from dataclasses import dataclass, field, replace
@@ -133,7 +133,7 @@ def test_batches_change_nothing(at_once, physics, monkeypatch):
     assert rows(speeds=(0.5, 2.0)) == told
     assert max(len(courses) for _, _, courses in physics.batches) <= at_once
     seeds = [(speed, seed) for speed, seed, _ in physics.batches]
-    assert len(set(seeds)) == len(seeds)  # no luck comes twice within a point
+    assert len(set(seeds)) == len(seeds)  # no seed is used twice within a point
 
 
 def test_rows_tell_how_trials_ended(physics):

@@ -1,4 +1,5 @@
-"""The audit passes, touches with every part, and fails for each wrong mirror we thought of."""
+"""The audit passes, its robots touch with every part, and it fails for each wrong mirror we thought
+of."""
 
 import json
 from dataclasses import replace
@@ -98,7 +99,7 @@ def test_a_contained_world_fails_its_family():
 
 
 def test_the_scenes_touch_with_every_part():
-    """Feet, thighs, shanks and trunk; else the audit of forces says little."""
+    """Feet, thighs, shanks and trunk; otherwise the audit of forces says little."""
     it = Audit("cpu", ROBOT, ("rocks", "stairs"), "cpu", pairs=16)
     touched = torch.zeros(13, dtype=torch.bool)
     for _ in range(20):

@@ -1,4 +1,4 @@
-"""Equivariant robots pass bit for bit, plain ones are measured, and what is broken is named."""
+"""Equivariant robots pass bit for bit, plain ones are only measured, and broken parts are named."""
 
 import json
 from pathlib import Path
@@ -109,7 +109,7 @@ def test_check_model_names_what_breaks_its_claim(tiny, capsys, monkeypatch):
     honest = Encoder.forward
 
     def dirty(self, depth, prop):
-        """The left of the image is dark; so much that z, which is discrete, cannot miss it."""
+        """Darkens the left of the image so much that z, which is discrete, must change."""
         return honest(self, depth + torch.linspace(4, 0, depth.shape[-1]), prop)
 
     monkeypatch.setattr(Encoder, "forward", dirty)

@@ -24,7 +24,7 @@ EDGE, PAYLOAD = 3.0, 8.0
 
 
 class World:
-    """One robot on one course, of which a test says everything."""
+    """One robot on one course, whose state the test sets."""
 
     def __init__(self, course, reason=EndReason.SUCCESS, far_m=EDGE + 1.0):
         drawn = SimpleNamespace(payload=torch.tensor([PAYLOAD]))

@@ -1,4 +1,4 @@
-"""Bisection against curves that are known: with and without noise, and where it must say so."""
+"""Bisection finds the sizes of known success curves, with and without noise, and reports doubts."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""Measuring a policy: intervals, a run folder in, rates out; and the kept file."""
+"""Success rates and intervals, measured from a run folder and from a kept file."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""The discriminator's learner: losses by the book, mirror, ring, guard, resume."""
+"""Training the discriminator: textbook losses, mirror, ring buffer, guard, resume."""
 
 import copy
 from dataclasses import replace
@@ -32,7 +32,7 @@ def made(cfg=CFG, expert=None, seed=0):
 
 
 def live(amp, seed, shift=0.8, mirrored=False):
-    """One rollout's worth of the policy's motion; a third of it near obstacles."""
+    """One rollout of the policy's motion, a third of it near obstacles."""
     for step in range(STEPS):
         pair = some(N, 100 * seed + step, shift)
         mask = torch.arange(N) % 3 != step % 3
@@ -66,7 +66,7 @@ def test_it_learns_to_tell_two_sets_apart():
 
 
 def test_losses_are_those_of_the_book():
-    """Gradient of every sample by itself, with respect to the normalised entries."""
+    """The gradient of each single sample, with respect to the normalised entries."""
     amp, _ = made()
     live(amp, 0)
     amp.update(chance())
@@ -320,7 +320,7 @@ def test_an_expert_of_another_width_is_refused():
 
 # --- on a device --------------------------------------------------------------------------------
 class Waits(TorchDispatchMode):
-    """Notes whatever would make the host wait for a GPU."""
+    """Records operations that would make the host wait for a GPU."""
 
     BAD = ("_local_scalar_dense", "nonzero", "masked_select", "is_nonzero", "equal")
 
@@ -350,7 +350,7 @@ def test_nothing_waits_for_the_device():
     with waits:
         metrics.read()
         float(amp.ring.count)
-    assert waits.seen  # it does notice
+    assert waits.seen  # it does detect waits
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA GPU")

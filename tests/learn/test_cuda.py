@@ -105,7 +105,7 @@ def test_the_mirror_is_exact_in_tf32_too():
 
 
 def seeing(device, *, capture, n=16):
-    """Twelve ticks of a life that knows its mirror image, and six gradient steps on them."""
+    """Twelve ticks with latents of the mirrored worlds, and six gradient steps on them."""
     model = toy_model.build(equivariant=False, k=1).to(device)
     g, chance = torch.Generator().manual_seed(0), torch.Generator(device).manual_seed(0)
     place = torch.device(device)

@@ -12,7 +12,8 @@ from swap.learn import Trainer
 from toy_world import Toy, small
 
 CLOSE = 2e-6
-"""A few roundings of a parameter; the steps compared here are 1,000 to 30,000 times as long."""
+"""A few rounding errors of a parameter; the steps compared here are 1,000 to 30,000 times as
+long."""
 
 
 @pytest.fixture(scope="module")
@@ -21,14 +22,14 @@ def seen(tmp_path_factory):
 
 
 def told(seen, name):
-    """Of both processes, whose weights are the same to the last bit."""
+    """The results of both processes, whose weights are the same to the last bit."""
     one, other = seen[name]
     assert one.get("hash") == other.get("hash")
     return one, other
 
 
 def agree(one, other):
-    """Figures of one process with everything, and of a team."""
+    """Compares the figures of one process with all samples and of two that share them."""
     assert one.keys() <= other.keys()
     for name, x in one.items():
         assert x == pytest.approx(other[name], rel=1e-4, abs=1e-5), name
@@ -78,16 +79,16 @@ def test_whole_iterations_on_the_same_worlds(seen):
 
 def test_a_team_with_worlds_of_its_own_stays_one(seen):
     one, other = told(seen, "training")
-    assert one["rollout"] != other["rollout"]  # they explore apart
-    assert one["told"] == other["told"]  # and tell the same
+    assert one["rollout"] != other["rollout"]  # they explore independently
+    assert one["told"] == other["told"]  # and report the same
     assert one["told"][-1]["steps"] == 3 * 24 * 2 * 16
     assert [row["guard/apart"] for row in one["told"]] == [0, 0, 0]
-    assert one["tampered"] == other["tampered"] == 1  # weights that differ do not go unseen
+    assert one["tampered"] == other["tampered"] == 1  # weights that differ are detected
 
 
 # --- no processes --------------------------------------------------------------------------------
 class Echo(ProcessGroup):
-    """All others find what we find."""
+    """All other processes have the same values as this one."""
 
     def all_reduce_(self, x):
         x.mul_(self.size)
@@ -101,7 +102,7 @@ CUDA = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA GP
 
 @pytest.mark.parametrize("device", ["cpu", pytest.param("cuda", marks=CUDA)])
 def test_both_halves_of_a_step_are_the_step(device):
-    """On a GPU each half is a recording, after some calls that are none."""
+    """On a GPU each half becomes a CUDA graph after some calls that are not recorded."""
     one, halves = (
         Trainer(small(), Toy(32, device=device), processes=processes)
         for processes in (SINGLE_PROCESS, Echo(0, 2))

@@ -1,5 +1,5 @@
-"""What PPO compares, by a kernel of Triton: the losses and gradients of the plain steps, and exact.
-On a GPU, or interpreted on a CPU."""
+"""PPO's losses by a Triton kernel are those of the plain steps, with their gradients, and mirror
+exactly. The tests run on a GPU, or interpreted on a CPU."""
 
 from types import SimpleNamespace
 
@@ -19,7 +19,8 @@ ACTIONS = {"legs": Spaces().action.rep, "legs and a spine": Spaces().action.rep 
 
 
 def made(rep, equivariant=True):
-    """A PPO with nothing but what it compares by, a head, and samples, some of them not valid."""
+    """A PPO with only the parts that compute losses, a head, and samples, some of them not
+    valid."""
     torch.manual_seed(0)
     head = GaussianHead(rep, init_std=0.5, equivariant=equivariant).to(DEVICE)
     with torch.no_grad():

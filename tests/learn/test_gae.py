@@ -86,9 +86,9 @@ def test_brute_force():
 
 
 def test_rsl_rl_without_time_limits():
-    """There worlds are reset within the step that ends them: A_t = d_t + (1 - done_t) g l A_{t+1}
-    with d_t = r_t + (1 - done_t) g V_{t+1} - V_t. Ours is the same with a step put in after each
-    end, on which nothing depends."""
+    """In rsl_rl worlds are reset within the step that ends them: A_t = d_t + (1 - done_t) g l
+    A_{t+1} with d_t = r_t + (1 - done_t) g V_{t+1} - V_t. Ours is the same with an additional step
+    after each end, on which nothing depends."""
     generator = torch.Generator().manual_seed(3)
     reward, done = torch.randn(40, generator=generator), torch.rand(40, generator=generator) < 0.2
     value, gamma, lam = torch.randn(41, generator=generator), 0.99, 0.95

@@ -1,4 +1,4 @@
-"""The world model learns from the ring, clips as it should, and takes no harm from bad data."""
+"""The world model learns from the replay, clips gradients correctly, and ignores bad data."""
 
 import pytest
 import torch
@@ -12,7 +12,8 @@ DEVICE = torch.device("cpu")
 
 
 def learner(metrics: MetricAccumulator | None = None, **more) -> ModelLearner:
-    """Twelve ticks of five worlds, white noise in halves that the ring can hold exactly."""
+    """Twelve ticks of five worlds: white noise in half precision, which the replay holds
+    exactly."""
     model = build()
     replay = ReplayBuffer(model, 5, 12, DEVICE)
     batch, _ = sequences(model, n=5, ticks=12, whole=True)

@@ -159,7 +159,7 @@ def test_the_calm_follows_the_plan_until_it_has_begun():
     trainer.plan(soon)  # slower than it seemed: the plan is changed
     for _ in range(2):
         trainer.iterate()
-    trainer.plan(10 * soon)  # more than half of it is done, the calm has begun: the plan stands
+    trainer.plan(10 * soon)  # the noise has begun to fall, so the plan is fixed
     assert trainer.planned == soon
     again = ready(final_max_std=0.2, std_decay=(0.5, 1.0))
     again.load_state_dict(trainer.state_dict(), trainer.numbers())
@@ -188,7 +188,7 @@ def test_a_step_that_is_not_finite_changes_nothing_and_is_counted(field, culprit
     figures = trainer.metrics.read()
     assert figures["guard/skipped_updates"] == figures[f"guard/{culprit}"] == 1
     assert "ppo/policy_loss" not in figures  # no data, no figure
-    trainer.ppo.step(rows + len(rows))  # rows without the fault: learning goes on
+    trainer.ppo.step(rows + len(rows))  # good rows: learning goes on
     assert trainer.metrics.read()["guard/skipped_updates"] == 0
     assert not torch.equal(
         trainer.ppo.parameters[0], before["policy/actor.mlp.net.layers.0.weight.0"]

@@ -1,7 +1,7 @@
 """Training whose inference and gradient steps are recorded is the same training, bit for bit.
 
-The recordings are made by `fake_cuda_graph`, so that it can be told without a GPU; test_cuda.py
-asks a real one.
+`fake_cuda_graph` makes the recordings, so that this can be tested without a GPU; test_cuda.py uses
+a real one.
 """
 
 from dataclasses import replace
@@ -41,7 +41,7 @@ def swap(kind):
 
 
 def recordings(*owners):
-    """All recorded work of these."""
+    """All recorded calls of these objects."""
     found = {}
     for owner in owners:
         mine = {k: x for k, x in vars(owner).items() if isinstance(x, GraphedCallable)}

@@ -1,4 +1,4 @@
-"""What goes into the ring comes out in order, from every place, with what was known before."""
+"""The replay returns what was stored, in order, from every place, with the latent before it."""
 
 import pytest
 import torch
@@ -13,7 +13,7 @@ WORLDS, TICKS, LENGTH = 3, 8, 4
 
 
 def number(t: int, *shape: int) -> torch.Tensor:
-    """Tick t of every world, as values that tell both: 10 t + world."""
+    """Tick t of every world, as values that identify both: 10 t + world."""
     value = 10.0 * t + torch.arange(WORLDS)
     return value.view(-1, *[1] * len(shape)).expand(WORLDS, *shape)
 

@@ -1,4 +1,4 @@
-"""A penalty that knows what is symmetric, mirrored samples that count like others, and the twin."""
+"""The symmetry penalty, mirrored samples, and the latent of the mirrored world."""
 
 from dataclasses import replace
 
@@ -24,7 +24,7 @@ N = 5
 
 
 def trainer_of(symmetry, *, equivariant=False, bold=False, **ppo):
-    """`bold`: an actor that does something from the start, and nothing symmetric."""
+    """`bold`: the actor's initial actions are large and not symmetric."""
     trainer = Trainer(replace(small(equivariant=equivariant, **ppo), symmetry=symmetry), Toy(32))
     if bold:
         with torch.no_grad():
@@ -47,7 +47,7 @@ def raw(symmetry, **more):
 
 
 def asymmetry(policy, obs):
-    """Squared length of what the mean action lacks to be mirrored, and of the value's."""
+    """Squared mirror errors of the mean action and of the value."""
     there, here = (policy.actor.mlp(x) for x in (OBS(obs), obs))
     values = policy.critic(OBS(obs)) - policy.critic(obs)
     return (there - ACTION.rep(here)).square().sum(-1), values.square()
@@ -229,7 +229,7 @@ def test_the_twin_is_a_latent_that_lives_in_the_mirror_bit_for_bit():
 
 
 def test_an_equivariant_model_has_a_twin_that_is_its_mirror_image():
-    """Given the mirrored noise: `MirroredLatent` mirrors all it is told, in the right places."""
+    """With mirrored noise, `MirroredLatent` mirrors all its inputs in the right places."""
     model = toy_model.build()
     z = model.categoricals.rep
     base = model.noise(20, N, like=torch.empty(0), generator=torch.Generator().manual_seed(4))

@@ -1,4 +1,4 @@
-"""It learns, it resumes bit for bit, and a run in the mirror ends in the same parameters."""
+"""Training learns, resumes bit for bit, and a mirrored run ends with the same parameters."""
 
 import json
 
@@ -41,7 +41,7 @@ def same(a, b):
 
 
 def put_away(trainer):
-    """As a checkpoint would: tensors apart, numbers through JSON."""
+    """Saves the state as a checkpoint does: copied tensors, and numbers through JSON."""
     tensors = {name: x.cpu() for name, x in trainer.state_dict().items()}
     return tensors, json.loads(json.dumps(trainer.numbers()))
 

@@ -22,7 +22,7 @@ def build(*, equivariant=True, **more):
     cfg = PolicyCfg(actor_hidden=(64, 32), critic_hidden=(48, 16), equivariant=equivariant, **more)
     policy = ActorCritic(cfg, GROUPS, ACTION)
     policy.update_normalizers(observations(200, seed=1))
-    with torch.no_grad():  # networks fresh from their small gains hardly say a thing
+    with torch.no_grad():  # untrained networks have small gains and outputs near zero
         for p in policy.actor.mlp.net.out.parameters():
             p.mul_(100)
         for p in policy.critic.mlp.net.out.parameters():

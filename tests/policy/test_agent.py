@@ -1,4 +1,4 @@
-"""One way to act: the latent that it reads is the one that LatentState holds, if there is one."""
+"""An agent reads the latent that LatentState holds, if there is a world model."""
 
 import pytest
 import torch
@@ -60,7 +60,7 @@ def test_with_one_it_reads_the_latent_of_every_observation_so_far(blind):
 def test_eyes_change_what_it_does():
     nets = made(("command", "latent"))
     seeing, blind = (Agent(nets, N, "cpu", blind=b) for b in (False, True))
-    for obs in observations(2 * K + 1):  # h hears of an image one tick later
+    for obs in observations(2 * K + 1):  # h depends on an image one tick later
         a, b = seeing.act(obs), blind.act(obs)
     assert not torch.allclose(a, b)
 

@@ -1,4 +1,5 @@
-"""The discriminator: one score for a motion and its mirror image, and the reward made of it."""
+"""The discriminator gives a motion and its mirror image the same score, and the reward follows from
+it."""
 
 import pytest
 import torch

@@ -1,4 +1,5 @@
-"""The latent between ticks: held, forgotten at once at a reset, mirrored along the whole chain."""
+"""The latent is held between ticks, cleared at once at a reset, and mirrors along the whole
+chain."""
 
 from functools import partial
 
@@ -15,7 +16,7 @@ EVERYBODY = ~NOBODY
 
 
 def world(i):
-    """One world in a mask."""
+    """A mask of one world."""
     return torch.arange(N) == i
 
 
@@ -30,7 +31,7 @@ def inputs(model, steps, seed=5):
 
 
 def live(rate, steps, fresh=None, seed=5):
-    """Observe and record; h after every observation."""
+    """Observes and records; returns h after every observation."""
     told = []
     for t, (depth, prop, noise, action) in enumerate(inputs(rate.model, steps, seed)):
         observe(rate, depth, prop, (fresh or {}).get(t, EVERYBODY if t == 0 else NOBODY), noise)
@@ -66,12 +67,12 @@ def test_a_reset_is_felt_at_once_and_by_no_one_else():
         others = ~world(1)
         assert torch.equal(h[:, others], undisturbed[:, others])
         assert torch.equal(h[:when, 1], undisturbed[:when, 1])
-        assert (h[when, 1] == 0).all()  # no stale memory, not for one step
+        assert (h[when, 1] == 0).all()  # no stale latent, not even for one step
         assert not torch.equal(h[9, 1], undisturbed[9, 1])
 
 
 def test_the_tick_after_a_reset_is_the_first_of_an_episode():
-    """A world reset between ticks lives from then on like one that has only just been made."""
+    """A world that is reset between ticks behaves from then on like a new one."""
     model = build(k=K)
     rate, anew = (LatentState(model, N, "cpu") for _ in range(2))
     every = list(inputs(model, 12))
@@ -143,7 +144,7 @@ def test_an_action_too_many_is_our_mistake():
 
 
 def test_two_that_share_a_clock_tick_together():
-    """As a tracker lets them: the parts of both, one after the other, at the clock's word."""
+    """As in a tracker: the parts of both run one after the other when the clock ticks."""
     model, clock = build(k=K), TickClock(K)
     alone = LatentState(model, N, "cpu")
     pair = [LatentState(model, N, "cpu", clock) for _ in range(2)]
@@ -187,8 +188,8 @@ def test_what_there_is_to_see_is_read_at_ticks_only():
 
 # --- the whole chain ------------------------------------------------------------------------------
 def chain(*, equivariant, full, mirror, steps=20):
-    """Depth and proprioception -> tick -> actor -> action, which the next tick hears; eqs. 14-17.
-    The actions and values of every step, in a world or its mirror image."""
+    """Depth and proprioception -> tick -> actor -> action, which the next tick reads; eqs. 14-17.
+    Returns the actions and values of every step, in a world or its mirror image."""
     model = build(equivariant=equivariant, **({"full": True} if full else {"k": K}))
     cfg = PolicyCfg(
         actor_reads=("history", "command", "latent"),
@@ -243,7 +244,7 @@ def test_the_plain_chain_does_not():
 
 
 def test_the_latent_reaches_the_action():
-    """Else the chain would mirror whatever the world model did."""
+    """Otherwise the chain would mirror whatever the world model did."""
     model = build(k=K)
     groups = {"command": SPACES.command, "latent": model.latent_layout}
     cfg = PolicyCfg(("command", "latent"), ("command",), (16,), (16,))

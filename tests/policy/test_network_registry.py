@@ -1,4 +1,5 @@
-"""Networks that are not ours: tried when they are built, refused in one line if they break."""
+"""Users' networks are tested when they are built, and refused in one line if they break the
+mirror."""
 
 import pytest
 import torch
@@ -20,7 +21,7 @@ IMAGE = EncoderSpec((8, 8), REP_IN, (4,), 16, True)
 
 
 class Straight(nn.Module):
-    """Ours and a straight way beside it: exact."""
+    """Our MLP with a linear skip connection: exact."""
 
     def __init__(self, spec):
         super().__init__()
@@ -32,7 +33,7 @@ class Straight(nn.Module):
 
 
 class Averaged(nn.Module):
-    """Any network, and its mirror image: exact, too."""
+    """Any network averaged with its mirror image: exact, too."""
 
     def __init__(self, spec):
         super().__init__()
@@ -43,7 +44,7 @@ class Averaged(nn.Module):
 
 
 class Dense(nn.Sequential):
-    """Knows no mirror; zero at first, which hides it."""
+    """Not equivariant; its initial output is zero, which hides that."""
 
     def __init__(self, spec):
         last = nn.Linear(8, spec.rep_out.dim)
@@ -77,7 +78,7 @@ def test_what_breaks_the_mirror_is_refused_with_its_error_unless_it_is_not_asked
         built(Dense)
     assert str(error.value).endswith("or do without: --policy.no-equivariant")
     net = built(Dense, PLAIN)
-    assert not net(torch.randn(3, 9)).any()  # it was tried on a copy
+    assert not net(torch.randn(3, 9)).any()  # a copy was tested
 
 
 def test_trying_it_draws_no_random_numbers():
@@ -140,7 +141,7 @@ def test_a_config_names_what_is_known_or_code():
 
 # --- encoders ------------------------------------------------------------------------------------
 class TwoViews(nn.Module):
-    """Any network, run on what is seen and on its mirror image."""
+    """Any network, run on the image and on its mirror image."""
 
     def __init__(self, spec):
         super().__init__()

@@ -1,4 +1,4 @@
-"""Arms of the ablation differ in nothing but the constraint; each trains, and resumes exactly."""
+"""Arms of the ablation differ only in the constraint; each trains, and resumes exactly."""
 
 import functools
 import json
@@ -47,7 +47,8 @@ DIFFERENCES = {
 
 
 def tiny(name: str):
-    """An arm as it is, but for its sizes; episodes end within the second rollout."""
+    """An arm with smaller sizes, but otherwise unchanged; episodes end within the second
+    rollout."""
     cfg = ARMS[name]
     net = replace(
         cfg.model.net,

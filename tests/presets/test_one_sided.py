@@ -1,4 +1,4 @@
-"""Presets of one side: as measured by rays, no course of theirs is high on the right."""
+"""No course of the one-sided presets is high on the right, as measured by rays."""
 
 from dataclasses import replace
 from math import degrees, radians, tan
@@ -54,7 +54,7 @@ def test_no_course_of_the_bank_is_high_on_the_right(seed):
         rise = rises_to_the_left(course)
         assert rise.min() >= -1e-6, course.family
         assert (rise.max() > 0.1) == (course.family != "flat"), course.family
-    # The measure can tell: of a bank of both sides it refuses half.
+    # The measure works: it refuses half of a bank with both sides.
     both = bank_of(replace(env, mirror_half=True), seed)
     low = [rises_to_the_left(c).min() < -0.05 for c in both.courses if c.family != "flat"]
     assert sum(low) == len(low) / 2

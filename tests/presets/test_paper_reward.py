@@ -1,4 +1,5 @@
-"""The paper's reward and nothing else: what an environment of these presets pays, computed anew."""
+"""These presets pay the paper's reward and nothing else: the reward is computed again and
+compared."""
 
 from dataclasses import replace
 

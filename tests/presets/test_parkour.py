@@ -1,4 +1,4 @@
-"""The real trainable through a run: three iterations and three more are six, to the last bit."""
+"""The real trainable in a run: three iterations and three more equal six, to the last bit."""
 
 import pytest
 import torch

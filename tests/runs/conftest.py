@@ -1,4 +1,4 @@
-"""A disk that fails when told to; a run to copy and to spoil, and a kept file of it."""
+"""Fixtures: a disk that fails on request, a run to copy and to damage, and a kept file of it."""
 
 import os
 import shutil
@@ -17,7 +17,7 @@ from swap.runs.saved_model import keep, read_model
 
 
 class Disk:
-    """Lets an error loose at the n-th thing that is done to the file system."""
+    """Raises an error at the n-th file-system operation."""
 
     EVENTS = ("open", "os.mkdir", "os.rename", "os.remove", "os.rmdir", "fsync")
 
@@ -27,11 +27,11 @@ class Disk:
         self.dead = False
 
     def arm(self, n: int, error: BaseException, dead: bool = False) -> None:
-        """`dead`: nothing works any more after it, as after kill -9."""
+        """`dead`: all further operations fail, as after kill -9."""
         self.left, self.error, self.dead = n, error, dead
 
     def calm(self) -> bool:
-        """Whether the error was due and came."""
+        """Disarms the disk; returns whether the error was raised."""
         came = self.left is not None and self.left < 0
         self.left = None
         return came
@@ -45,7 +45,7 @@ class Disk:
 
 
 DISK = Disk()
-sys.addaudithook(DISK)  # a hook cannot be taken away again: one for all tests, mostly calm
+sys.addaudithook(DISK)  # a hook cannot be removed: one for all tests, mostly inactive
 
 
 @pytest.fixture

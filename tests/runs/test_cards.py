@@ -1,4 +1,4 @@
-"""Cards from strangers: damage is told, edits too, and what is no config is one line."""
+"""Cards from strangers: damage and edits are reported, and a bad config gives one line."""
 
 import json
 import shutil
@@ -22,7 +22,7 @@ MODELS = Path(__file__).parents[2] / "models"
 
 
 def attempt(kept):
-    """The model, or why not."""
+    """The model, or the reason why it is refused."""
     try:
         return read_model(kept), ""
     except UserError as error:
@@ -96,7 +96,7 @@ def test_figures_are_added_through_the_command_alone(kept):
 
 
 def test_a_file_that_is_kept_anew_keeps_its_figures(home, kept, monkeypatch):
-    """Unless others are given, or the robot is another than they were measured with."""
+    """Unless others are given, or they were measured with another robot."""
     monkeypatch.chdir(home)
     Path("new.json").write_text('{"title": "second"}')
 
@@ -173,7 +173,7 @@ def test_a_card_that_is_none(kept, text, says):
 
 
 def before_kinds(card, preset):
-    """A card of before, which names a preset only."""
+    """An older card, which only names a preset."""
     card.pop("kind")
     card["preset"] = preset
 
@@ -207,7 +207,7 @@ def test_a_config_that_is_none(kept, change, says):
 
 @pytest.mark.parametrize("name", ["my.py:QUICK", "gone", "../../[/x]$a$\x1b[2J" + 200 * "y"])
 def test_the_preset_of_a_card_is_a_name_for_people(kept, name, home, monkeypatch, capsys):
-    """Its config says all that is needed; and it cannot do harm where it is shown."""
+    """The config holds all that is needed, and the name is harmless where it is shown."""
     model = read_model(kept)
     edit(kept.with_suffix(".json"), lambda card: card.update(preset=name), reseal=True)
     monkeypatch.chdir(home)

@@ -1,4 +1,4 @@
-"""A checkpoint comes back exactly, or not at all and with the name of what is wrong."""
+"""A checkpoint is read back exactly, or refused with the name of what is wrong."""
 
 import contextlib
 import errno
@@ -46,7 +46,7 @@ def same(a: dict[str, torch.Tensor], b: dict[str, torch.Tensor]) -> bool:
 
 
 def good(found: Checkpoint) -> int:
-    """The checkpoint's number, after a look at all that is in it."""
+    """Checks all of a checkpoint's contents and returns its number."""
     i = found.iteration
     assert same(found.tensors, state(i))
     assert found.numbers == {"i": i, "inf": float("inf")}
@@ -181,7 +181,7 @@ def test_a_full_disk_at_any_moment_is_told_and_leaves_the_one_before(tmp_path, d
 
 @pytest.fixture
 def small_disk(monkeypatch):
-    """A disk with room for so many checkpoints of a run, and not one more."""
+    """A disk with room for a given number of checkpoints, and not one more."""
     true_write, room = checkpoint.write_folder, 0
 
     def write_folder(folder, *rest):
@@ -309,7 +309,7 @@ def test_weights_travel_with_their_card(tmp_path):
 
 
 def test_a_model_that_is_kept_anew_is_the_old_or_the_new_one_at_any_moment(tmp_path, disk):
-    """Killed at the n-th thing that is done to the disk; the card always belongs to the weights."""
+    """Killed at the n-th operation on the disk; the card always belongs to the weights."""
     found = []
     for n in range(100):
         path = tmp_path / str(n) / "robot.safetensors"

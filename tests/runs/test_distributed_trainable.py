@@ -29,7 +29,7 @@ def test_two_and_two_iterations_are_four(seen, name):
 
 @pytest.mark.parametrize("name", ["blind", "sees"])
 def test_of_the_other_process_only_what_is_its_own_is_kept(seen, name):
-    """Whatever is equal is not written: so all that was learned is equal."""
+    """What is equal is not written again; so all that was learned is equal."""
     kept = {key.removeprefix("process/1/") for key in seen[name][0]["others"]}
     learned = ("policy/", "ppo/", "model/", "learner/", "amp/net", "amp/adam")
     assert not [key for key in kept if key.startswith(learned)]

@@ -1,4 +1,4 @@
-"""Who is to blame: tiny runs of the real trainable in which one thing is spoiled."""
+"""The guard finds the cause in tiny runs of the real trainable in which one thing is broken."""
 
 import dataclasses
 import math
@@ -98,8 +98,9 @@ def test_a_reward_beyond_all_bounds_is_called_one(tmp_path):
 
 
 def test_on_the_command_line(tmp_path, capsys):
-    """Only steps onto new ground are paid so much, fewer than half of all, and none of them is
-    learned from. The run stops long before the guard's window is full, and names the term."""
+    """Only steps onto new ground get this large reward, fewer than half of all, and none of them
+    can be learned from. The run stops long before the guard's window is full, and names the
+    term."""
     words = ("train", "--preset", "tiny", "--device", "cpu", "--worlds", "8", "--no-tensorboard")
     weights = ("--env.rewards.terms", "headway", "1e38", "--iterations", "30")
     assert cli.dispatch([*words, *weights, "--out", str(tmp_path / "run")]) == 1

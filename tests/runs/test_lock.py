@@ -1,4 +1,4 @@
-"""The folder of a run: held by one, and missed when it goes."""
+"""One run locks its folder, and notices when the folder is moved."""
 
 import shutil
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Manifests from strangers: damage is told, and no name leads out of the folder."""
+"""Manifests from strangers: damage is reported, and no name leads out of the folder."""
 
 import json
 import shutil

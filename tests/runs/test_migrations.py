@@ -1,4 +1,4 @@
-"""What was saved before a rename loads; what is newer is refused."""
+"""Files from before a rename load; newer files are refused."""
 
 import json
 import re
@@ -117,7 +117,7 @@ def test_what_is_stored_says_its_version():
 
 # --- the camera's config -------------------------------------------------------------------------
 def stored(camera=True, every=5, net=()):
-    """As version 1 stored a config of a robot that sees; `net` is changed in its world model."""
+    """A config of a robot with a camera as version 1 stored it; `net` changes its world model."""
     cfg = to_json(get_preset("swap"))
     cfg["env"] |= {"camera": camera, "camera_every": every}
     table = cfg["model"]["net"]
@@ -157,7 +157,7 @@ def test_what_makes_no_sense_is_refused_in_one_line():
 
 
 def test_images_and_ticks_cannot_be_stated_apart():
-    """Nothing in a config says how often the world model ticks, but the camera's rate."""
+    """Only the camera's rate in a config says how often the world model ticks."""
     with pytest.raises(UserError, match=r"unknown model.net key 'k'"):
         from_json(SwapCfg, {"model": {"net": {"k": 4}}})
     for every in (4, 5):

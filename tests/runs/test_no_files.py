@@ -1,4 +1,4 @@
-"""Links, pipes, devices and folders where files should be: told at once, never waited for."""
+"""Links, pipes, devices and folders in place of files are refused at once, without waiting."""
 
 import os
 import shutil
@@ -19,7 +19,7 @@ MODELS = Path(__file__).parents[2] / "models"
 
 
 def in_time(work, seconds=20.0):
-    """What `work` gives or raises, unless it hangs."""
+    """What `work` returns or raises; fails if it hangs."""
     told = []
 
     def run():

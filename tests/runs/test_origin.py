@@ -1,4 +1,4 @@
-"""Who wrote a card: the state of the source, if there is one, and never a wait for it."""
+"""A card names the state of the source that wrote it, if there is one, without waiting for git."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""A robot that sees, from its run and its kept file the same; measured with eyes or without."""
+"""A robot with a camera is the same from its run and its kept file, also with a blank camera."""
 
 import json
 from pathlib import Path
@@ -93,7 +93,7 @@ def test_eval_of_the_run_of_the_file_and_blind(folder, kept, tmp_path, capsys):
 
 
 def test_blind_reaches_the_driver(monkeypatch):
-    """The tiny robot falls either way; what it is shown is not what there is."""
+    """The tiny robot falls either way, so the images that it gets are compared."""
     import numpy as np
 
     from swap.courses import make

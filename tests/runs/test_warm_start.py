@@ -1,4 +1,4 @@
-"""A new run from a kept robot: what was learned is there to the bit, all else begins anew."""
+"""A new run from a kept robot takes over what was learned to the bit; all else begins anew."""
 
 from collections import Counter
 from dataclasses import replace
@@ -24,7 +24,7 @@ KINDS = {"tiny": SMALL, "swap": replace(tiny_swap.CFG, engine="cpu")}
 
 
 def run(name, folder, iterations, model=None, resume=None):
-    """A run of so many iterations in all, from a model or not."""
+    """A run of that many iterations in all, from a model or not."""
     cfg = KINDS[name]
     seed_everything(cfg.seed)
     trainable = cfg.build("cpu")
@@ -57,7 +57,7 @@ def kept(folder, tmp_path, **options):
 
 
 def begun(model, name):
-    """A trainer with twice the worlds that begins with the model, and what is said of it."""
+    """A trainer with twice the worlds that begins with the model, and what it reports."""
     cfg = replace(KINDS[name], worlds=8, seed=3)
     trainer = cfg.build("cpu")
     return trainer, start_from(model, trainer, cfg)

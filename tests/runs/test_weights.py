@@ -1,4 +1,4 @@
-"""Weights from strangers: what is not what the config asks for is one line."""
+"""Weights from strangers that do not fit their config are refused in one line."""
 
 import json
 import struct
@@ -121,7 +121,7 @@ def test_a_file_without_tensors_is_no_untrained_robot(kept):
 
 
 def test_a_model_that_sees_and_has_lost_its_eyes(tmp_path):
-    """Missing parts are told for world models, too."""
+    """Missing parts of world models are reported, too."""
     robot = tiny_swap.robot()
     nets = robot.networks_for(ParkourEnv(robot.cfg.env, 2))
     tensors = {f"policy/{k}": x for k, x in nets[0].state_dict().items()}

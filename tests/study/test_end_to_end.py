@@ -1,4 +1,5 @@
-"""Whole studies, as small as can be: those that ship, and one that is killed and goes on."""
+"""Whole studies at the smallest size: those that come with swap, and one that is killed and goes
+on."""
 
 import json
 import shutil
@@ -19,7 +20,7 @@ from swap.study.study import read_study
 
 
 def figures(path):
-    """Metrics without the clock's."""
+    """The metrics without times."""
     timed = ("wall_s", "time/")
     return [{k: x for k, x in row.items() if not k.startswith(timed)} for row in read_metrics(path)]
 

@@ -1,4 +1,4 @@
-"""MPS: started once, stopped by who started it, and done without where it is not."""
+"""MPS is started once, stopped by the study that started it, and not needed where it is missing."""
 
 import os
 
@@ -15,7 +15,7 @@ test -e {up}
 
 @pytest.fixture
 def control(tmp_path, monkeypatch):
-    """A program of the same name that writes down what it is told."""
+    """A program of the same name that logs its input."""
     monkeypatch.setattr(of.tempfile, "gettempdir", lambda: str(tmp_path))
     monkeypatch.delenv(of.PIPE, raising=False)
     files = {name: tmp_path / name for name in ("log", "up", "down")}

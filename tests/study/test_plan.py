@@ -1,4 +1,5 @@
-"""What is left of a study: from nothing, in the middle, after a crash, and with parts lost."""
+"""What is left to do in a study: at the start, in the middle, after a crash, and with missing
+parts."""
 
 import json
 import shlex
@@ -37,7 +38,7 @@ def made(file: Path, text: str = "") -> None:
 
 
 def iterated(folder, iterations: int, saved: int, steps_each: float = 24) -> None:
-    """A run with so many lines of metrics, and a checkpoint."""
+    """Makes a run with that many lines of metrics, and a checkpoint."""
     home = folder.run(RUN)
     rows = [{"iteration": k, "steps": k * steps_each} for k in range(1, iterations + 1)]
     made(home / "metrics.jsonl", "".join(json.dumps(row) + "\n" for row in rows))

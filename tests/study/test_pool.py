@@ -28,7 +28,8 @@ class Clock:
 
 
 class Made:
-    """A process that ends by itself after `takes` seconds, or `slow` seconds after it is told."""
+    """A process that ends by itself after `takes` seconds, or `slow` seconds after it is told to
+    stop."""
 
     def __init__(self, clock, takes, code=0, slow=0.0):
         self.clock, self.ends, self.code, self.slow = clock, clock.s + takes, code, slow
@@ -206,7 +207,7 @@ def test_the_last_line_of_a_log_is_the_reason(tmp_path):
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the kernel's own way")
 def test_a_run_saves_and_ends_when_its_study_is_killed(tmp_path):
-    """Two generations: one that starts a command as a study does and is killed, and the command."""
+    """Two processes: one that starts a command as a study does and is killed, and the command."""
     script = (
         "import time, pathlib, sys\n"
         "from swap.study.plan import Command, Kind\n"

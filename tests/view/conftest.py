@@ -17,7 +17,7 @@ DEVICES = ["cpu", "cuda"] if torch.cuda.is_available() else ["cpu"]
 
 @dataclass(frozen=True)
 class World:
-    """One world: what films take, and what it was made of."""
+    """One world: its state and boxes, and what they were made from."""
 
     robot: Robot
     course: Course

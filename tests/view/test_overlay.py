@@ -1,4 +1,4 @@
-"""Panels show what they are given, where they say, and nowhere else."""
+"""Panels show the given values in their regions, and change nothing else."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,5 @@
-"""Depth images lie where their words are, upright and unmirrored; a film shows them below."""
+"""Depth images are drawn below their titles, upright and unmirrored; a film shows them at the
+bottom."""
 
 import imageio_ffmpeg
 import numpy as np
@@ -73,7 +74,7 @@ def test_a_film_of_what_a_robot_imagines(tmp_path):
     panels = [below[top : top + side, gap + k * (side + gap) :][:, :side] for k in range(4)]
     assert not np.array_equal(panels[0], panels[1])
     assert not np.array_equal(panels[1], panels[2])
-    np.testing.assert_array_equal(panels[2], panels[3])  # at the first tick nothing was foreseen
+    np.testing.assert_array_equal(panels[2], panels[3])  # the first tick has no prediction yet
     last = [below[top : top + side, -320 + gap + k * (side + gap) :][:, :side] for k in range(4)]
     assert not np.array_equal(last[2], last[3])
 

@@ -1,4 +1,4 @@
-"""Films can be played, are whole or not there, and mistakes are one line."""
+"""Films can be played, are complete or absent, and mistakes are one line."""
 
 import subprocess
 from collections.abc import Callable
@@ -131,7 +131,7 @@ def test_a_failing_ffmpeg_is_told_in_one_line(tmp_path, monkeypatch, fault):
 
 
 def test_a_full_disk_is_told_as_one(tmp_path, monkeypatch):
-    """Also where ffmpeg ends with a word about something else."""
+    """Even if ffmpeg's last line is about something else."""
     fake = tmp_path / "ffmpeg"
     said = "could not write header: No space left on device", "nothing was written"
     fake.write_text("#!/bin/sh\n" + "".join(f"echo '{line}' >&2\n" for line in said) + "exit 228\n")

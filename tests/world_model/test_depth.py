@@ -1,4 +1,5 @@
-"""Metres to bytes and back: what is lost, where, and that the mirror loses the same."""
+"""Depth in metres is coded as bytes and decoded: how much is lost, and the same under the
+mirror."""
 
 import torch
 
@@ -31,7 +32,7 @@ def test_a_step_of_the_byte_is_below_the_cameras_own_error():
     sigma = 0.01 + 0.004 * z**2
     assert (step < sigma).all()
     share = (step / sigma)[z > 1]
-    assert share.min() > 0.75  # and hardly finer than it need be
+    assert share.min() > 0.75  # and hardly finer than necessary
     assert step[0] < 0.004
     linear = 4.85 / 255
     assert linear > sigma[z < 1.4].max()  # which a linear byte is not

@@ -50,7 +50,7 @@ def test_5_recurrent_model(model, seen):
     here = model.predict(state, actions, noise)
     there = model.predict(model.mirrored(state), ACTION(actions), model.categoricals.rep(noise))
     assert same(there, model.mirrored(here))
-    assert not torch.equal(here.h, model.predict(state, -actions, noise).h)  # it does hear them
+    assert not torch.equal(here.h, model.predict(state, -actions, noise).h)  # the actions do matter
 
 
 def test_6_and_7_densities(model, seen):
@@ -100,7 +100,7 @@ def test_10_loss_and_gradients_are_those_of_the_mirrored_batch(model):
     assert torch.equal(other, loss)
     for name, gradient in here.items():
         assert torch.equal(there[name], gradient), name
-        assert gradient.abs().max() > 0, name  # every parameter has a say
+        assert gradient.abs().max() > 0, name  # every parameter gets a gradient
 
 
 def test_the_plain_twin_obeys_none_of_them():

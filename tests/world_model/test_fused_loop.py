@@ -1,5 +1,5 @@
-"""The loop over the ticks by kernels of Triton: the latents and gradients of the plain steps, and
-exact. On a GPU, or interpreted on a CPU."""
+"""The loop over ticks with Triton kernels gives the latents and gradients of the plain steps, and
+mirrors exactly. The tests run on a GPU, or interpreted on a CPU."""
 
 import pytest
 import torch
@@ -10,7 +10,7 @@ from toy_model import build, gradients, mirrored, sequences
 
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
 ROUGH = 100 if DEVICE == "cuda" else 1
-"""A GPU's convolutions take 10 bits of each factor."""
+"""Convolutions on a GPU (TF32) use 10 bits of each factor."""
 
 
 def on_device(batch, noise):

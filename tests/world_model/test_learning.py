@@ -1,7 +1,7 @@
 """A small model learns a small world: a box before a wall, which actions push about.
 
-The abad joints push it to a side, the knees bring it nearer; it stays in view. Depth, the command,
-the height map all tell where it is. Nothing in this world prefers a side.
+The abad joints push it to a side, the knees bring it nearer; it stays in view. Depth, command and
+height map all show where it is. Nothing in this world prefers a side.
 """
 
 from functools import cache
@@ -92,7 +92,7 @@ def test_reconstruction_and_kl_fall():
 
 
 def foretold(model, data):
-    """7 ticks imagined from 5 seen, decoded."""
+    """The decoded predictions of 7 ticks after 5 observed ones."""
     with torch.no_grad():
         seen = model.observe(data, None).latent
         last = seen.map(lambda x: x[:, SEEN - 1])
@@ -100,7 +100,7 @@ def foretold(model, data):
 
 
 def test_what_it_foretells_is_better_than_the_last_image():
-    """In sequences it has never seen, at every distance, for depth and heights."""
+    """On unseen sequences, at every horizon, for depth and heights."""
     model, data = learned()[0], world(64, seed=7)
     guess, depth = foretold(model, data), CODE.from_bytes(data.depth_clean)
     for told, truth in ((guess.depth.flatten(2), depth.flatten(2)), (guess.body, data.body)):

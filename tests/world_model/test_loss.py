@@ -1,4 +1,5 @@
-"""Eq. 9 against a count by hand, where its gradients go, and what is not counted."""
+"""Eq. 9 is compared with a computation by hand; tests where its gradients go, and what does not
+count."""
 
 import pytest
 import torch
@@ -44,7 +45,7 @@ def test_9_the_loss_counted_by_hand(equivariant):
 
 
 def by_part(model, loss):
-    """Which parts a loss reaches."""
+    """The parts of the model that get gradients from a loss."""
     parts = {
         "prior": model.rssm.prior,
         "posterior": model.rssm.posterior,

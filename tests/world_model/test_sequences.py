@@ -1,4 +1,4 @@
-"""Sequences, ticks and daydreams are one and the same step; an episode begins with nothing."""
+"""Sequences, ticks and imagination take the same step; an episode begins without a latent."""
 
 import pytest
 import torch
@@ -82,7 +82,7 @@ def test_actions_beyond_the_motors_are_not_heard():
 
 
 def test_absolute_depth_reaches_the_embedding():
-    """Norms forget how strong their input is: walls at two depths must not look alike."""
+    """Norms remove the scale of their input, but walls at two depths must not look alike."""
     model = build()
     near, far = (torch.full((1, 16, 16), x) for x in (0.1, 0.4))
     a, b = (model.encoder.image(x.unsqueeze(1)) for x in (near, far))
@@ -90,7 +90,7 @@ def test_absolute_depth_reaches_the_embedding():
 
 
 class Waits(TorchDispatchMode):
-    """Notes whatever would make the host wait for a GPU, or cannot be recorded."""
+    """Records operations that would make the host wait for a GPU or cannot be in a CUDA graph."""
 
     BAD = ("_local_scalar_dense", "nonzero", "masked_select", "lift_fresh", "equal")
 
@@ -120,7 +120,7 @@ def test_a_training_step_never_waits_for_the_device():
 
 # --- sizes --------------------------------------------------------------------------------------
 DISCRIMINATOR = 60 * 512 + 512 * 256 + 256 + 512 + 256 + 1
-"""A plain one of [512, 256], which is more than ours will have."""
+"""Parameters of a plain network of [512, 256], which is larger than ours."""
 
 
 @pytest.mark.parametrize(("equivariant", "most"), [(True, 2.6e6), (False, 5.3e6)])

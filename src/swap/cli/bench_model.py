@@ -9,7 +9,8 @@ from swap.errors import UserError
 from swap.validate import check_numbers
 
 MIB_A_TICK = 2.5
-"""Of a training step on a CPU: 36 ticks less 4 take 1.8 each; with room."""
+"""Memory of a training step on a CPU, per tick: the difference of 36 and 4 ticks is 1.8 MiB each,
+plus a margin."""
 
 
 @dataclass(frozen=True)
@@ -19,13 +20,13 @@ class Args:
     device: str = "auto"
     """cpu, cuda, or auto."""
     worlds: tuple[int, ...] = (1, 64)
-    """Robots that tick together, one row each."""
+    """Numbers of robots that tick together; one row each."""
     batch: int = 4
-    """Sequences of a training step."""
+    """Sequences per training step."""
     ticks: int = 16
-    """Ticks of a sequence."""
+    """Ticks per sequence."""
     repeats: int = 15
-    """Timed calls of each; the median counts."""
+    """Timed calls of each; the median is shown."""
     graph: bool = False
     """Record the work as a CUDA graph and replay it, as training does."""
     json: Path | None = None

@@ -10,7 +10,8 @@ from swap.errors import UserError
 from swap.validate import check_numbers
 
 MIB_A_ROW, MIB_AN_IMAGE = 0.15, 2.0
-"""On a CPU: 4016 rows less 16 take 0.12 each, 132 images less 4 take 1.7; with room."""
+"""Memory on a CPU: the difference of 4016 and 16 rows is 0.12 MiB each, that of 132 and 4 images
+1.7; plus a margin."""
 
 
 @dataclass(frozen=True)
@@ -24,9 +25,10 @@ class Args:
     images: int = 64
     """Images for the conv trunk."""
     repeats: int = 15
-    """Timed passes of each; the median counts."""
+    """Timed passes of each; the median is shown."""
     mode: Literal["eager", "compile", "graph"] = "eager"
-    """eager; compile: torch.compile; graph: CUDA graphs, the GPU's time alone. All rivals alike."""
+    """eager; compile: torch.compile; graph: CUDA graphs, only the GPU's time. The same for all
+    rivals."""
     bf16: bool = False
     """Time under bf16 autocast."""
     json: Path | None = None

@@ -1,4 +1,4 @@
-"""`swap bench sim`: how fast worlds step, see and feel, beside mujoco-warp's own."""
+"""`swap bench sim`: how fast worlds are stepped and sensors computed, beside mujoco-warp's own."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,12 +9,12 @@ from swap.errors import UserError
 from swap.validate import check_numbers
 
 MOST_SLOTS = 1024
-"""Many times what any course has; a model of more takes minutes to build."""
+"""Many times what any course has; a model with more boxes takes minutes to build."""
 
 
 @dataclass(frozen=True)
 class Args:
-    """Time control steps, depth images and height maps of many worlds, all families mixed."""
+    """Time control steps, depth images and height maps of many worlds, with all families mixed."""
 
     worlds: tuple[int, ...] = ()
     """World counts; by default 64 and 128 on a CPU, 1024, 6000 and 16384 on a GPU."""

@@ -13,13 +13,13 @@ class Args:
     """Time the parts of an iteration of one or more presets: physics, sensors, world model, PPO."""
 
     preset: tuple[str, ...] = ("swap",)
-    """What to train, yours as file.py:NAME; several are timed one after the other."""
+    """Presets to train, or yours as file.py:NAME; several are timed one after the other."""
     worlds: int | None = None
-    """Robots side by side; by default as many as the preset has."""
+    """Robots simulated in parallel; by default as many as the preset has."""
     iterations: int = 100
-    """Iterations that are timed."""
+    """Number of timed iterations."""
     warm_up: int = 20
-    """Iterations before that: recordings are made, memories filled."""
+    """Iterations before that, which compile, record CUDA graphs and fill buffers."""
     device: str = "auto"
     """cpu, cuda, or auto."""
     json: Path | None = None

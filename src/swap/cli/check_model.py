@@ -1,4 +1,5 @@
-"""`swap check model`: mirror what a robot observes; its networks and its life must mirror too."""
+"""`swap check model`: mirror what a robot observes; its networks and its behaviour must mirror
+too."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -35,24 +36,26 @@ TRIED = (
 class Args:
     """Mirror what a robot observes: encoder, latent, actor, critic and discriminator must mirror.
 
-    Then drive it in mirrored worlds. Exit code 1 if what claims to be equivariant is not.
+    Then let it act in mirrored worlds. Exit code 1 if what claims to be equivariant is not.
     """
 
     run: tyro.conf.Positional[Path | None] = None
-    """Folder of a swap train run, a file that swap keep made, or a model by name; without it, first
-    weights."""
+    """Folder of a swap train run, a file that swap keep made, or a model by name; without it, the
+    untrained networks of --preset."""
     preset: str = "swap"
-    """The preset whose first weights are checked where no run is named; or yours, file.py:NAME."""
+    """The preset whose untrained networks are checked if no run is named; or yours,
+    file.py:NAME."""
     family: tuple[str, ...] = ()
-    """Course families, yours as file.py:NAME; all that are known by default."""
+    """Course families, yours as file.py:NAME; by default all known ones."""
     steps: int = 100
     """Control steps."""
     trials: int = 0
-    """Also so many whole trials of each family, and as many mirrored: do they end alike?"""
+    """Also run this many whole trials of each family, and as many mirrored ones, which must end
+    alike."""
     seed: int = 0
-    """Of courses, starts and noise."""
+    """Seed of courses, starts and noise."""
     device: str = "cpu"
-    """cpu, cuda, or auto: where the networks are. The worlds are on the CPU."""
+    """cpu, cuda, or auto: where the networks run. The worlds are on the CPU."""
     json: Path | None = None
     """Also write the figures to this file."""
     code: UserCode = field(default_factory=UserCodeOptions)

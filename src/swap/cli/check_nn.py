@@ -1,4 +1,4 @@
-"""`swap check nn`: mirror every layer; any error but zero fails."""
+"""`swap check nn`: mirror the inputs of every layer; any error other than zero fails."""
 
 from dataclasses import dataclass
 from pathlib import Path

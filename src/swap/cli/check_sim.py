@@ -27,11 +27,11 @@ class Args:
     """
 
     engine: Literal["cpu", "gpu", "both"] = "both"
-    """Which engine's mirror; both also compares the two."""
+    """Which engine to check; both also compares the two."""
     device: str = "auto"
     """cpu, cuda, or auto: where the gpu engine and the sensors run."""
     family: tuple[str, ...] = ()
-    """Course families, yours as file.py:NAME; all that are known by default."""
+    """Course families, yours as file.py:NAME; by default all known ones."""
     robot: str = "apollo"
     """Which robot; see swap robots."""
     json: Path | None = None
@@ -73,7 +73,7 @@ def run(args: Args) -> int:
 
 
 def brief(row: Row) -> Row:
-    """Percentile and largest in one cell; a wide table is hard to read."""
+    """Puts percentile and largest into one cell, because a wide table is hard to read."""
     short = {}
     for name, value in row.items():
         if f"{name} p99" in row:

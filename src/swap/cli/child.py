@@ -1,7 +1,8 @@
-"""`python -m swap.cli.child PARENT WORDS...`: the command `swap WORDS...`, which is told to stop
+"""`python -m swap.cli.child PARENT WORDS...`: runs `swap WORDS...`, which gets a signal to stop
 when the process that started it is gone.
 
-A study that is killed outright cannot stop its runs; on Linux the kernel does. They then save.
+A study that is killed cannot stop its runs, so on Linux the kernel sends them the signal. They then
+save.
 """
 
 import ctypes
@@ -18,7 +19,7 @@ def main() -> None:
     signal.signal(signal.SIGUSR2, signal.SIG_IGN)  # Slurm's, for submitit: it then sends SIGTERM
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
-        if os.getppid() != parent:  # it was gone before we asked
+        if os.getppid() != parent:  # the parent had ended before the call
             sys.exit(143)
     from swap.__main__ import main as command
 

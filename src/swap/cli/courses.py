@@ -24,7 +24,7 @@ class Args:
     family: Annotated[tuple[str, ...], tyro.conf.UseAppendAction] = ()
     """Only this family, yours as file.py:NAME; repeat for more."""
     seed: int = 0
-    """Of the random variation: run-ups, landings, rocks."""
+    """Seed of the random variation: run-ups, landings, rocks."""
     size: str = "480x270"
     """Width x height of one picture, in pixels."""
     json: Path | None = None

@@ -1,4 +1,4 @@
-"""`swap curves`: runs side by side, how they learned or what they can do, as table and figure."""
+"""`swap curves`: compares how runs learned, or what they can do, as table and figure."""
 
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -24,11 +24,12 @@ class Args:
     eval: tuple[Path, ...] = ()
     """Instead of runs: files of swap eval --json."""
     minutes: tuple[float, ...] = ()
-    """When to read the frontier; by default 3, 6, 9, ..."""
+    """Minutes at which to read the frontier; by default 3, 6, 9, ..."""
     families: tuple[str, ...] = ()
-    """Only these, or all, yours as file.py:NAME; by default the figure of runs has box and gap."""
+    """Only these families, yours as file.py:NAME, or all; by default the figure of runs has box and
+    gap."""
     names: tuple[str, ...] = ()
-    """What to call them, one name each; by default from their paths."""
+    """Names of the curves, one each; by default from their paths."""
     out: Path = Path("curves.png")
     """Figure to write, .png or .svg."""
 
@@ -57,7 +58,7 @@ def run(args: Args) -> int:
 
 
 def learned(args: Args) -> "Figure":
-    """Tables and figure of runs."""
+    """Shows the tables of runs and draws their figure."""
     from swap.evaluate import curves as of
     from swap.evaluate.figures import frontier_figure
 
@@ -75,7 +76,7 @@ def learned(args: Args) -> "Figure":
 
 
 def able(args: Args) -> "Figure":
-    """Table and figure of what `swap eval` measured."""
+    """Shows the table of what `swap eval` measured and draws its figure."""
     from swap.evaluate import curves as of
     from swap.evaluate.figures import success_figure
 

@@ -1,4 +1,4 @@
-"""`swap doctor`: what this machine has, what is missing, and the command that mends it."""
+"""`swap doctor`: what this machine has, what is missing, and the command that installs it."""
 
 import importlib.metadata
 import os
@@ -13,12 +13,12 @@ from swap.caches import CACHES, Cache, spare_folder, usable
 from swap.cli.show import Report, show, writable
 
 OURS = "swap-parkour"
-"""The package that says what is needed."""
+"""The package whose requirements are checked."""
 
 
 @dataclass(frozen=True)
 class Args:
-    """Print versions, CPU threads, GPU or none; for what is missing, the command that mends it."""
+    """Print versions, CPU threads and GPU; for what is missing, the command that installs it."""
 
     json: Path | None = None
     """Also write the report to this file."""
@@ -49,7 +49,7 @@ def python() -> dict[str, str]:
 
 
 def packages() -> list[dict[str, str]]:
-    """All that our own package requires, but for its extras."""
+    """All packages that swap requires, without its extras."""
     try:
         required = importlib.metadata.requires(OURS) or []
     except importlib.metadata.PackageNotFoundError:
@@ -72,7 +72,7 @@ def threads() -> dict[str, str]:
 
 
 def gpu() -> dict[str, str]:
-    """A GPU is a wish, not a need; a driver that torch cannot use is worth a word."""
+    """A GPU is optional, but a driver that torch cannot use is reported."""
     try:
         import torch
     except ImportError:
@@ -89,7 +89,7 @@ def gpu() -> dict[str, str]:
 
 
 def kernels() -> list[dict[str, str]]:
-    """Nothing to say without a GPU."""
+    """Whether Triton's kernels work; no row without a GPU."""
     try:
         import torch
 
@@ -113,11 +113,11 @@ def compiler() -> dict[str, str]:
 
 
 def ffmpeg() -> dict[str, str]:
-    """Films need it, nothing else does."""
+    """Whether there is an ffmpeg; only films need it."""
     try:
         import imageio_ffmpeg
 
-        named = imageio_ffmpeg.get_ffmpeg_exe()  # of the variable it believes anything
+        named = imageio_ffmpeg.get_ffmpeg_exe()  # it does not check IMAGEIO_FFMPEG_EXE
         if shutil.which(named):
             return row("ffmpeg", "ok", named)
         found = f"{named} is no program; swap play needs one"
@@ -127,7 +127,7 @@ def ffmpeg() -> dict[str, str]:
 
 
 def folder(cache: Cache) -> dict[str, str]:
-    """Where a library keeps what it compiles."""
+    """Whether the folder in which a library keeps compiled code can be written."""
     bad = next((place for place in cache.folders if not usable(place)), None)
     if bad is None:
         return row(cache.what, "ok", str(cache.folders[0]))

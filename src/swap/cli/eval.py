@@ -28,34 +28,35 @@ class Args:
     family: tuple[str, ...] = ()
     """Families to measure, yours as file.py:NAME; by default those it was trained on."""
     points: int = 8
-    """Sizes a family, evenly over the range of the robot's training."""
+    """Number of sizes per family, evenly spaced over the range of the robot's training."""
     sizes: tuple[float, ...] = ()
-    """Just these sizes of the one --family, in its own unit (m or deg), in place of --points."""
+    """Only these sizes of the one --family, in its own unit (m or deg), instead of --points."""
     course: tuple[Path, ...] = ()
-    """Courses of files in place of families: several obstacles in a row, see docs/courses.md."""
+    """Course files instead of families: several obstacles in a row, see docs/courses.md."""
     trials: int = 100
-    """Trials a point, each on a course of its own; the paper's figures have 1500."""
+    """Trials per point, each on its own random course; the paper's figures have 1500."""
     speed: tuple[float, ...] = (1.0,)
     """Commanded forward speeds, m/s, one or more."""
     side: Literal["left", "right", "both"] = "both"
-    """Where courses are high that have a high side: left, as they are built; right, the same
-    mirrored; both, every second trial mirrored."""
+    """High side of tilted courses: left, as they are built; right, the same mirrored; both, every
+    second trial mirrored."""
     tilt_deg: tuple[float, float] | None = None
-    """Tilt tilted courses by a random angle of this range, 5 to 20 degrees at most; by default as
+    """Tilt tilted courses by a random angle from this range, within 5 to 20 degrees; by default as
     in the robot's training."""
     seed: int = 1
-    """Of courses, starts and noise."""
+    """Seed of courses, starts and noise."""
     blind: bool = False
-    """Blank the camera (nothing seen, the farthest in every pixel): what are eyes worth?"""
+    """Blank the camera: every pixel reads the farthest depth."""
     why: bool = False
-    """Also show what trials that fail have in common: success by quarters of friction, payload and
-    whatever else is random."""
+    """Also show what failed trials have in common: success by quarters of friction, payload and
+    everything else that is random."""
     device: str = "auto"
     """cpu, cuda, or auto."""
     json: Path | None = None
     """Also write the figures to this file."""
     plot: Path | None = None
-    """Also draw them, .png or .svg; of a run folder by default beside --json, or in the folder."""
+    """Also draw the figures, .png or .svg; for a run folder by default beside --json, or in the
+    folder."""
     code: UserCode = field(default_factory=UserCodeOptions)
 
     def __post_init__(self) -> None:
@@ -145,7 +146,7 @@ def run(args: Args) -> int:
 
 
 def run_courses(args: Args, device: str) -> int:
-    """The same for courses of files; a file that is wrong is told before the work starts."""
+    """Measures success on course files; a wrong file is reported before the work starts."""
     from swap.cli.progress import ProgressLine
     from swap.courses.course_file import load_course
     from swap.evaluate.course_trials import measure_courses
@@ -181,7 +182,7 @@ def run_courses(args: Args, device: str) -> int:
 
 
 def trained_on(robot: "TrainedRobot") -> tuple[str, ...]:
-    """The families of its training that are here; of the others a line tells."""
+    """The families of its training that are known here; a line names the others."""
     from swap.courses import FAMILIES
 
     names = [name for name, _ in robot.cfg.env.families]
@@ -194,7 +195,8 @@ def trained_on(robot: "TrainedRobot") -> tuple[str, ...]:
 
 
 def reasons_table(row: dict[str, Any]) -> Report:
-    """Of one point; each cell is a range of values and the success of the trials in it."""
+    """The table of causes for one point; each cell is a range of values and the success of the
+    trials in it."""
     lines = []
     for cause in row["causes"]:
         cells = [f"{p['low']:.3g} to {p['high']:.3g}: {p['success']:.0%}" for p in cause["parts"]]
@@ -219,7 +221,7 @@ def picture(args: Args) -> Path | None:
     usual = (args.json or path / "eval.json").with_suffix(".png")
     try:
         writable(usual)
-    except UserError as error:  # nobody has asked for it: someone else's run can be measured, too
+    except UserError as error:  # it was not asked for, and a run of others can be measured, too
         print(f"no figure: {error}, by --plot")
         return None
     return usual

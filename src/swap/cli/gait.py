@@ -21,26 +21,26 @@ if TYPE_CHECKING:
 class Args:
     """Measure how a trained robot walks on flat ground: cadence, clearance, slip, effort. With
     --family and --sizes: how it moves at the edge of a box or gap, and how evenly left and right
-    carry."""
+    carry the load."""
 
     run: tyro.conf.Positional[Path]
     """Folder of a swap train run, a file that swap keep made, or a model by name: swap."""
     speeds: tuple[float, ...] | None = None
-    """Commanded forward speeds, m/s; by default 0.5, 1, 1.5 and 2, at an obstacle 1."""
+    """Commanded forward speeds, m/s; by default 0.5, 1, 1.5 and 2; at an obstacle only 1."""
     family: Literal["box", "gap", "tilted_box", "tilted_gap"] | None = None
-    """In place of flat ground: a family of obstacles."""
+    """A family of obstacles, instead of flat ground."""
     sizes: tuple[float, ...] = ()
     """Sizes of that family, m."""
     side: Literal["left", "right", "both"] = "both"
-    """Where tilted obstacles are high."""
+    """High side of tilted obstacles."""
     robots: int = 32
-    """Robots a speed and size, each a little different."""
+    """Robots per speed and size, each a little different."""
     seconds: float = 8.0
     """How long they walk; the first 2 s are left out."""
     feet: bool = False
-    """Also a row for each foot."""
+    """Also show a row for each foot."""
     seed: int = 1
-    """Of starts and noise."""
+    """Seed of starts and noise."""
     device: str = "cpu"
     """cpu, cuda, or auto."""
     json: Path | None = None

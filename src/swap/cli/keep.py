@@ -15,24 +15,25 @@ from swap.errors import UserError
 class Args:
     """Write the newest networks of a run as NAME.safetensors, with its card NAME.json beside it.
 
-    All that it takes to act, the policy and its world model, and what a new run can begin with
-    (swap train --from): the discriminator and the curriculum. Not the worlds and the replay, with
-    which alone a run goes on as if it had never stopped (swap train --resume).
+    The file holds what acting needs, the policy and its world model, and what a new run can begin
+    with (swap train --from): the discriminator and the curriculum. It does not hold the worlds and
+    the replay, which a run needs to go on as if it had never stopped (swap train --resume).
     """
 
     run: tyro.conf.Positional[Path]
-    """Folder of a swap train run, or a file that this made, or its name, to give it figures."""
+    """Folder of a swap train run; or a kept file, or its name, to add figures to it."""
     out: Path
     """File to write, ending in .safetensors."""
     robot: str | None = None
-    """For models of before that hold no robot: its name, or its file, which is run."""
+    """For older models that hold no robot: its name, or its file, which is run."""
     optimiser: bool = False
-    """Also the optimisers, for a run that will go on elsewhere: a file three times as large."""
+    """Also keep the optimisers, for a run that will go on elsewhere; the file is three times as
+    large."""
     metrics: Path | None = None
-    """Also write how it learned into this .jsonl file: 200 lines of the run's metrics."""
+    """Also write 200 lines of the run's metrics into this .jsonl file."""
     figures: Path | None = None
-    """A file of swap eval --json: what was measured goes into the card; without it, what a file
-    that is kept anew has in its card."""
+    """A file of swap eval --json, whose figures go into the card; by default, a file that is kept
+    again keeps those of its card."""
 
 
 def run(args: Args) -> int:
@@ -55,7 +56,7 @@ def run(args: Args) -> int:
     if args.robot is not None:
         tell_robot(model.cfg, cfg, args.robot, print)
     for file in filter(None, (args.out, args.metrics)):
-        with contextlib.suppress(OSError):  # whatever it is, `writable` tells it
+        with contextlib.suppress(OSError):  # `writable` reports the error
             file.parent.mkdir(parents=True, exist_ok=True)
     writable(args.out)
     writable(args.metrics)

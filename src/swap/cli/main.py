@@ -51,7 +51,7 @@ COMMANDS = {
     "bench train": "where the time of a training iteration goes, part by part",
     "doctor": "what this machine has, what is missing, and the command that mends it",
 }
-"""Name -> one line. The file is the name with underscores: `check nn` is check_nn.py."""
+"""Each command's name and one line about it. `check nn` is in the file check_nn.py."""
 
 
 def main() -> None:
@@ -67,7 +67,7 @@ def main() -> None:
         code = work()
     except BaseException as error:
         code = ended_by(error, unwinding.signal)
-    # What there was to lose is safe; now a signal just ends it.
+    # Everything is saved; from now on a signal simply ends the process.
     signals.handle_stop_signals(signal.SIG_DFL)
     if (lost := lost_output()) and code == 0:
         code = ended_by(lost, None)
@@ -75,8 +75,8 @@ def main() -> None:
 
 
 def ended_by(error: BaseException, sig: int | None) -> int:
-    """The exit code, and the line that goes with it; what is our own mistake is raised again."""
-    if sig is not None:  # whatever a library has made of it
+    """Prints the line for an error and returns its exit code; raises our own mistakes again."""
+    if sig is not None:  # whatever error a library raised for it
         print("swap: stopped", file=sys.stderr)
         return signals.exit_code(sig)
     if isinstance(error, UserError):
@@ -88,16 +88,16 @@ def ended_by(error: BaseException, sig: int | None) -> int:
         return 1
     if isinstance(error, SystemExit) and not error.code:  # --help
         return 0
-    if isinstance(error, BrokenPipeError):  # `--json /dev/stdout | head`: it has seen enough
+    if isinstance(error, BrokenPipeError):  # `--json /dev/stdout | head`: the reader has ended
         return 0
-    if isinstance(error, OSError):  # the machine cannot: a full disk, a file that is not to be read
+    if isinstance(error, OSError):  # a full disk, an unreadable file
         print(f"swap: {told(error)}", file=sys.stderr)
-        return 2 if isinstance(error, PermissionError) else 1  # a path of the user's, or bad luck
+        return 2 if isinstance(error, PermissionError) else 1  # a wrong path, or the machine
     raise error
 
 
 def told(error: OSError) -> str:
-    """In one line, with the file it is about."""
+    """The error in one line, with the file it is about."""
     why = " ".join((error.strerror or str(error) or type(error).__name__).split())
     return (
         f"'{error.filename}': {why}" if error.filename else f"cannot write what is printed: {why}"
@@ -105,11 +105,11 @@ def told(error: OSError) -> str:
 
 
 def wait_patiently() -> None:
-    """Let OpenMP's threads, which torch computes with, sleep soon when they wait for each other.
+    """Makes OpenMP's threads, which torch uses, sleep soon when they wait for each other.
 
-    By default they spin, and where other programs want the cores too, those that are waited for do
-    not get one: training beside two busy programs is then fifteen times slower. OpenMP reads this
-    once, when torch is first imported. What the user has set stays.
+    By default they spin; if other programs need the cores too, the threads that they wait for do
+    not get one, and training beside two busy programs is fifteen times slower. OpenMP reads this
+    setting once, when torch is first imported. A setting of the user stays.
     """
     if "OMP_WAIT_POLICY" not in os.environ:
         os.environ.setdefault("GOMP_SPINCOUNT", "20000")
@@ -120,7 +120,7 @@ def dispatch(argv: list[str]) -> int:
 
 
 def prepare(argv: list[str]) -> Callable[[], int]:
-    """What is to be done: everything is imported and read, and nothing is begun."""
+    """Imports the command and parses its options; returns the work to do, which has not begun."""
     forget()
     if not argv or argv[0] in ("-h", "--help"):
         return lambda: shown(overview())
@@ -128,7 +128,7 @@ def prepare(argv: list[str]) -> Callable[[], int]:
         return lambda: shown(f"swap {swap.__version__}")
     name, options = match_command(argv)
     module = importlib.import_module(f"swap.cli.{name.replace(' ', '_')}")
-    if hasattr(module, "parse"):  # options that depend on one another
+    if hasattr(module, "parse"):  # for options that depend on each other
         args = module.parse(options)
     else:
         args = parse(module.Args, f"swap {name}", options)
@@ -149,7 +149,7 @@ def overview() -> str:
 
 
 def match_command(argv: list[str]) -> tuple[str, list[str]]:
-    """The command's name, one word or two, and what follows it."""
+    """Returns the command's name, one word or two, and the words after it."""
     for words in (2, 1):
         name = " ".join(argv[:words])
         if len(argv) >= words and name in COMMANDS:
@@ -171,7 +171,7 @@ def parse(
     default: T | None = None,
     description: str | None = None,
 ) -> T:
-    """Options -> the command's dataclass; a mistake becomes one line."""
+    """Parses options into the command's dataclass; a mistake becomes one line."""
     import tyro
 
     complaint = io.StringIO()
@@ -187,8 +187,8 @@ def parse(
 
 
 def one_line(box: str, prog: str) -> str:
-    """The parser's boxed message as one line: frame, repeated help and title left out. Where output
-    cannot show box characters, the frame is made of dashes."""
+    """Turns the parser's boxed message into one line, without frame, repeated help and title. The
+    frame is made of dashes where the output cannot show box characters."""
     lines = "\n".join(line.strip("│| ") for line in box.splitlines())
     _, *sections = re.split(r"^.*[─-]{5,}.*$", lines, flags=re.MULTILINE)  # the title comes first
     told = [" ".join(part.split()) for part in sections if "helptext" not in part]

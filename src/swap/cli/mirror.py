@@ -52,7 +52,7 @@ def run(args: Args) -> int:
 
 
 def mirrored(field: Field, body: Body) -> str:
-    """The transformation in words, read off the Rep."""
+    """The transformation in words, from the Rep."""
     rep = field.rep
     if rep.dim == 1:
         return "unchanged" if rep.sign == (1,) else "negated"

@@ -23,17 +23,17 @@ class Args:
     robot: str = "apollo"
     """A robot's name, or a path to a .py file."""
     replay: bool = False
-    """Play the joint targets of every clip blindly on flat ground (cpu engine)."""
+    """Play the joint targets of every clip, without feedback, on flat ground (cpu engine)."""
     render: tuple[str, ...] = ()
     """Gaits to draw, as they are generated, without physics."""
     out: Path = Path("motion.mp4")
-    """Where to draw: a film (.mp4, .gif), or a picture with a row for each gait (.png)."""
+    """File to draw: a film (.mp4, .gif), or a picture with a row for each gait (.png)."""
     speed: float | None = None
-    """Forward speed to draw, m/s; by default from the middle of the gait's range."""
+    """Forward speed to draw, m/s; by default the middle of the gait's range."""
     turn: float = 0.0
     """Turn rate to draw, rad/s, positive to the left."""
     seconds: float = 4.0
-    """Length of a clip."""
+    """Length of a clip in seconds."""
     json: Path | None = None
     """Also write the table to this file."""
 
@@ -61,7 +61,7 @@ def run(args: Args) -> int:
 
 
 def table(robot: Robot, every: Sequence[Clip]) -> list[Row]:
-    """One row a gait."""
+    """One row for each gait."""
     rows: list[Row] = []
     for name in GAIT_NAMES:
         mine = [clip for clip in every if clip.gait == name]
@@ -83,7 +83,7 @@ def table(robot: Robot, every: Sequence[Clip]) -> list[Row]:
 
 
 def played(robot: Robot, every: Sequence[Clip]) -> list[Row]:
-    """One row a clip; mirror images are left out."""
+    """One row for each clip; mirror images are left out."""
     those = every[::2]
     return [
         {
@@ -105,7 +105,7 @@ def chosen(robot: Robot, name: str, args: Args) -> Clip:
         raise UserError(f"{name} goes nowhere; leave --speed and --turn at zero")
     middle = scaled(robot, Command(gait.forward_mps[len(gait.forward_mps) // 2])).forward_mps
     command = Command(middle if args.speed is None else args.speed, 0.0, args.turn)
-    slowest = SLOWEST if args.speed is None else 1.0  # what was asked for is drawn, or nothing
+    slowest = SLOWEST if args.speed is None else 1.0  # a given speed must not be slowed down
     clip = fitted(robot, gait, command, args.seconds, slowest)
     if clip is None:
         raise UserError(

@@ -19,31 +19,32 @@ class Args:
     run: tyro.conf.Positional[Path]
     """Folder of a swap train run, a file that swap keep made, or a model by name: swap."""
     family: tuple[str, ...] = ()
-    """The obstacles, filmed one after the other, by default a box; swap courses lists them. Yours:
+    """Obstacles, filmed one after the other; by default a box. swap courses lists them; yours as
     file.py:NAME."""
     size: tuple[float, ...] = ()
-    """Their sizes, each in its own unit (m, degrees); by default a quarter up the range."""
+    """Sizes of the obstacles, each in its own unit (m, degrees); by default a quarter of the
+    range."""
     course: tuple[Path, ...] = ()
-    """Courses of files, after those: several obstacles in a row, see docs/courses.md."""
+    """Course files, filmed after those: several obstacles in a row, see docs/courses.md."""
     mirror: bool = False
-    """The mirror images of the courses."""
+    """Film the mirror images of the courses."""
     speed: float = 1.0
     """Commanded forward speed, m/s."""
     out: Path = Path("play.mp4")
     """Film to write, .mp4 or .gif."""
     width: int = 640
-    """Of the picture, pixels."""
+    """Width of the picture in pixels."""
     fps: float = 25.0
-    """Frames a second, always in real time: 50, 25, 12.5 or 10."""
+    """Frames per second, always in real time: 50, 25, 12.5 or 10."""
     still: Path | None = None
-    """Also a strip of four pictures for each course, .png."""
+    """Also write a strip of four pictures for each course, .png."""
     imagine: bool = False
-    """Show what the world model makes of the camera's image, and what it foresaw 2 s ago."""
+    """Also show what the world model reconstructs, and what it predicted 2 s ago."""
     record: Path | None = None
-    """Also a page that plays in a browser, without Python, and can be looked at from all sides,
-    .html."""
+    """Also write a page that plays in a browser, without Python, and can be looked at from all
+    sides, .html."""
     seed: int = 1
-    """Of course, start and noise."""
+    """Seed of course, start and noise."""
     device: str = "cpu"
     """cpu, cuda, or auto."""
     code: UserCode = field(default_factory=UserCodeOptions)

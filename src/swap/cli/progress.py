@@ -11,7 +11,7 @@ from swap.runs.console import PLAIN_EVERY_S, clock
 
 
 class ProgressLine:
-    """Call it with every `Progress`; as a context it lasts as long as the work."""
+    """Call it with every `Progress`; use it as a context manager around the work."""
 
     def __init__(self, console: Console | None = None, every_s: float = PLAIN_EVERY_S) -> None:
         self.console = console or Console(stderr=True, highlight=False)

@@ -1,4 +1,4 @@
-"""`swap reconstruct`: how far the depth a world model decodes is from what was there."""
+"""`swap reconstruct`: the error of the depth that a world model decodes."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,27 +24,27 @@ class Args:
     run: tyro.conf.Positional[Path]
     """Folder of a swap train run, a file that swap keep made, or a model by name: swap."""
     family: str = "tilted_box"
-    """The courses' family."""
+    """Course family."""
     size: float = 0.8
-    """Their size, in its own unit (m or deg)."""
+    """Size of the obstacle, in its own unit (m or deg)."""
     trials: int = 100
-    """Trials a side, each on a course of its own."""
+    """Trials per side, each on its own random course."""
     seconds: float = 8.0
-    """How long each is followed, at most."""
+    """Longest time of a trial, s."""
     speed: float = 1.0
-    """The commanded speed, m/s."""
+    """Commanded forward speed, m/s."""
     tilt_deg: tuple[float, float] | None = None
-    """Tilt tilted courses by a random angle of this range; by default as in its training."""
+    """Tilt tilted courses by a random angle from this range; by default as in its training."""
     recorded_by: Path | None = None
-    """Another robot that acts in its place, so that several models see the same sequences."""
+    """Another robot that acts instead, so that several models see the same sequences."""
     seed: int = 1
-    """Of courses, starts and noise."""
+    """Seed of courses, starts and noise."""
     device: str = "auto"
     """cpu, cuda, or auto."""
     json: Path | None = None
     """Also write the figures to this file, tick by tick, with maps by pixel."""
     plot: Path | None = None
-    """Also draw them, .png or .svg."""
+    """Also draw the figures, .png or .svg."""
 
     def __post_init__(self) -> None:
         check_numbers(self, "--", at_least_1=("trials",), positive=("seconds", "speed", "size"))

@@ -25,11 +25,11 @@ class Args:
     run: tyro.conf.Positional[Path]
     """Folder of a swap train run, a file that swap keep made, or a model by name: swap."""
     trials: int = 300
-    """Trials a probe, each on a course of its own."""
+    """Trials per probed size, each on its own random course."""
     speed: float = 1.0
     """Commanded forward speed, m/s."""
     seed: int = 1
-    """Of courses, starts and noise."""
+    """Seed of courses, starts and noise."""
     device: str = "auto"
     """cpu, cuda, or auto."""
     json: Path | None = None
@@ -86,7 +86,7 @@ def run(args: Args) -> int:
 
 
 def doubts(probes: Mapping[str, Sequence["Probe"]]) -> list[str]:
-    """A note a family whose success does not fall as sizes grow, as bisection assumes."""
+    """A note for each family whose success does not fall as sizes grow, as bisection assumes."""
     from swap.evaluate.record import contradiction
 
     notes = []
@@ -101,7 +101,7 @@ def doubts(probes: Mapping[str, Sequence["Probe"]]) -> list[str]:
 
 
 def spoken(row: Row) -> dict[str, Any]:
-    """A row of the record table as the screen has it."""
+    """A row of the record table in the form for the screen."""
     return {
         "family": row["family"],
         "wanted share": f"{row['fraction']:.0%}",
@@ -128,7 +128,7 @@ def interval(low: float | None, high: float | None) -> str:
 
 
 def ours(name: str, rows: Sequence[Row]) -> list[dict[str, Any]]:
-    """A row a share, gap and box side by side."""
+    """A row for each fraction, gap and box side by side."""
     found = {
         (row["fraction"], row["family"]): size(row["size"], row["at_least"], 100, 0) for row in rows
     }

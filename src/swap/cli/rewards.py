@@ -11,7 +11,7 @@ class Args:
     """Print every term of the reward with its equation, origin and weights."""
 
     term: tuple[str, ...] = ()
-    """Also these of yours, file.py:NAME or package.module:NAME, which are run."""
+    """Also show these terms of yours, file.py:NAME or package.module:NAME; their code is run."""
     json: Path | None = None
     """Also write the table to this file."""
 

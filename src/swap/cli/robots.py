@@ -1,4 +1,4 @@
-"""`swap robots`: every robot there is, with its mass, sizes, limits and motors."""
+"""`swap robots`: every known robot, with its mass, sizes, limits and motors."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -32,7 +32,7 @@ def run(args: Args) -> int:
 
 
 def table(robot: Robot) -> list[dict[str, object]]:
-    """One row a joint of each left leg; the right legs mirror them."""
+    """One row for each joint of each left leg; the right legs are their mirror images."""
     rows: list[dict[str, object]] = []
     for i, leg in enumerate(robot.legs):
         if robot.body.leg_rep.perm[i] < i:

@@ -26,11 +26,11 @@ class Report:
     rows: Sequence[Row]
     notes: Sequence[str] = ()
     facts: Row = field(default_factory=dict)
-    """How it was measured, for the file only."""
+    """How it was measured; only in the file."""
 
 
 def writable(path: Path | None) -> None:
-    """Refuse a file that cannot be written before the work starts, not after."""
+    """Refuses a file that cannot be written before the work starts, not after it."""
     if path is None:
         return
     try:
@@ -61,7 +61,7 @@ def needs_viser() -> None:
 
 
 def show(report: Report, json_file: Path | None = None) -> None:
-    # Piped output has no width of its own; a table cut to 80 columns would lose figures.
+    # Piped output has no width, and a table cut to 80 columns would lose figures.
     console = Console() if Console().is_terminal else Console(width=160)
     table = Table(title=report.title, title_justify="left", title_style="bold")
     columns = list(dict.fromkeys(key for row in report.rows for key in row))
@@ -77,7 +77,8 @@ def show(report: Report, json_file: Path | None = None) -> None:
 
 
 def save(report: Report, json_file: Path | None) -> None:
-    """Only into the file, if there is one: for figures that the screen shows in fewer digits."""
+    """Writes only the file, if there is one: for figures that the screen shows with fewer
+    digits."""
     if json_file is not None:
         text = json.dumps(as_json(report), indent=2, ensure_ascii=False) + "\n"
         with atomic_write(json_file) as file:

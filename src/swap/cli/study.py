@@ -1,4 +1,5 @@
-"""`swap study`: arms x seeds trained, measured and drawn in one folder; called again it goes on."""
+"""`swap study`: trains, measures and draws all arms and seeds in one folder; called again it goes
+on."""
 
 import shlex
 import time
@@ -21,35 +22,37 @@ HOME = Path("out/study")
 
 @dataclass(frozen=True)
 class Args:
-    """Train every arm of a study with every seed, measure all robots, draw what they differ in.
+    """Train every arm of a study with every seed, measure all robots, and draw the results.
 
-    Call it again to go on: what is done stays, a run goes on from its checkpoint. Ctrl-C saves.
+    Call it again to go on: finished work stays, and a run goes on from its checkpoint. Ctrl-C
+    saves.
     """
 
     study: tyro.conf.Positional[Path]
-    """A study file (.toml); one that ships, by name: arms, mirrored, paper-reward; or the folder of
-    one that has begun."""
+    """A study file (.toml); the name of one that comes with swap: arms, mirrored, paper-reward; or
+    the folder of one that has begun."""
     out: Path | None = None
-    """Its folder; by default out/study/NAME."""
+    """Folder of the study; by default out/study/NAME."""
     at_once: int = 1
-    """Runs at once on one GPU, under NVIDIA's MPS where it is there: 4 make half as many steps
-    again as one after the other on an H200."""
+    """Runs at the same time on one GPU, under NVIDIA's MPS if it is installed. On an H200, 4 at
+    once make 1.5 times as many steps as one after the other."""
     minutes: float | None = None
-    """Stop cleanly after so many; the next call goes on."""
+    """Stop cleanly after this many minutes; the next call goes on."""
     arms: tuple[str, ...] = ()
-    """Only these arms now."""
+    """Train and measure only these arms now."""
     seeds: tuple[int, ...] = ()
-    """Only these seeds now."""
+    """Train and measure only these seeds now."""
     only: Literal["train", "measure", "figures"] | None = None
-    """Only this part: measuring needs the kept models, figures just metrics and measurements."""
+    """Only this part. Measuring needs only the kept models; figures need only metrics and
+    measurements."""
     print: bool = False
-    """Make the folder and print the commands that are left: a line a run, for any scheduler."""
+    """Make the folder and print the commands that are left, one line per run, for any scheduler."""
     slurm: tuple[str, ...] | None = None
-    """Submit a job a run through submitit, with its options: partition=gpu timeout_min=60."""
+    """Submit one job per run through submitit, with its options: partition=gpu timeout_min=60."""
     device: str = "auto"
     """cpu, cuda, or auto."""
     allow_code: bool = False
-    """Run the code that the study file names (file.py:NAME): as SECURITY.md says, only you can."""
+    """Run the code that the study file names (file.py:NAME); see SECURITY.md."""
 
     def __post_init__(self) -> None:
         check_numbers(self, "--", at_least_1=("at_once",), positive=("minutes",))
@@ -124,7 +127,7 @@ def work(study: "Study", folder: "Folder", runs: list["Run"], args: Args, starte
 
 
 def chosen_runs(study: "Study", args: Args) -> list["Run"]:
-    """Those that are asked for, in the study's order."""
+    """The runs that are asked for, in the order of the study."""
     for arm in args.arms:
         if arm not in study.arms:
             raise unknown("arm", arm, study.arms)
@@ -139,7 +142,7 @@ def chosen_runs(study: "Study", args: Args) -> list["Run"]:
 
 
 def check(study: "Study", folder: "Folder", device: str) -> None:
-    """Read every command once, as the shell would: a mistake is told now, not after an hour."""
+    """Parses every command once, so that a mistake is reported now, not after an hour."""
     from swap.study.plan import Folder, left
     from swap.study.study import Run
 

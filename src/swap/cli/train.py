@@ -40,7 +40,7 @@ from swap.runs.warm_start import config_from, start_from
 from swap.streams import resilient_output
 
 PAUSE_S = 3.0
-"""How long a process that does not lead keeps a mistake to itself."""
+"""How long a process that does not lead waits before it reports a mistake, s."""
 
 
 @dataclass(frozen=True)
@@ -49,22 +49,22 @@ class Args:
 
     cfg: Annotated[TrainCfg, tyro.conf.arg(name="")] = field(default_factory=TrainCfg)
     preset: str | None = None
-    """What to train, or a preset of yours, file.py:NAME or package.module:NAME, which runs; auto is
-    what suits this machine, an unknown name lists what there is."""
+    """Preset to train: a name (an unknown one lists all), auto for what suits this machine, or your
+    own as file.py:NAME or package.module:NAME, whose code is run."""
     out: Path | None = None
     """Folder of the run; by default a new one in out/train."""
     resume: Path | None = None
-    """Go on with the run in this folder; without a folder, with the newest one in out/train."""
+    """Go on with the run in this folder; without a folder, with the newest run in out/train."""
     begin: Annotated[Path | None, tyro.conf.arg(name="from")] = None
     """Start a new run from the robot in this run folder or file of swap keep, or from a model by
-    name, with its preset and options where no others are given."""
+    name; preset and options are the robot's unless you give others."""
     device: str = "auto"
     """cpu, cuda, or auto."""
 
 
 @dataclass(frozen=True)
 class Plan:
-    """All that is known before anything is built."""
+    """All that is decided before anything is built."""
 
     preset: str
     cfg: TrainCfg
@@ -73,15 +73,15 @@ class Plan:
     started_s: float
     resume: Checkpoint | None
     model: SavedModel | None = None
-    """What a new run begins with."""
+    """The model that a new run begins with."""
     origin: str | None = None
-    """Where that is or was, as it was given."""
+    """The path or name of that model, as the user gave it."""
 
 
 @contextlib.contextmanager
 def one_voice() -> Iterator[None]:
-    """Of several processes that find the same mistake, the first tells it and torchrun ends the
-    others meanwhile; what only one of them finds is told too."""
+    """If several processes find the same mistake, the first one reports it and torchrun ends the
+    others meanwhile; a mistake that only one of them finds is reported, too."""
     try:
         yield
     except UserError:
@@ -92,7 +92,7 @@ def one_voice() -> Iterator[None]:
 
 @one_voice()
 def parse(options: list[str]) -> Plan:
-    """Which preset comes first; it says which other options there are."""
+    """Finds the preset first, which decides what other options there are, and then parses them."""
     started_s = time.monotonic()
     options = spelled_out(options)
     resumed, name = given(options, "--resume"), given(options, "--preset")
@@ -114,7 +114,7 @@ def parse(options: list[str]) -> Plan:
         else:
             default = get_preset(name) if name else TrainCfg()
         if any(given(options, goal) is not None for goal in ("--iterations", "--steps")):
-            default = without_goals(default)  # a goal that is given takes the place of the preset's
+            default = without_goals(default)  # a given goal replaces the preset's
     check_camera(options, name, default)
     about = f"{Args.__doc__} On several GPUs: torchrun --nproc-per-node 4 -m swap train ..."
     about += f" Presets: {', '.join(PRESETS)}."
@@ -128,7 +128,7 @@ def parse(options: list[str]) -> Plan:
     if checkpoint or model:
         tell_robot(default, cfg, robot, say)
     if checkpoint is None:
-        short_name = re.sub(r"\W+", "-", name.split(":")[-1])  # a model's may be a stranger's
+        short_name = re.sub(r"\W+", "-", name.split(":")[-1])  # a model's name may be a stranger's
         folder = new_folder(args.out or HOME / f"{short_name}-{time.strftime('%Y%m%d-%H%M%S')}")
         if own_config:
             say(*changed(dataclasses.replace(default, run=cfg.run), cfg))
@@ -156,7 +156,8 @@ def new_folder(folder: Path) -> Path:
 
 
 def check_folder(folder: Path) -> None:
-    """One line if nothing can be written there, now and not when all is built; nothing is left."""
+    """Raises a UserError if nothing can be written there, before anything is built; leaves no
+    files."""
     there = next(place for place in (folder, *folder.parents) if os.path.exists(place))
     try:
         try_file(there / ".try")
@@ -224,7 +225,7 @@ def tell_end(plan: Plan, outcome: RunResult, processes: ProcessGroup) -> None:
 
 
 def say(*lines: str) -> None:
-    """Once, however many processes there are."""
+    """Prints lines once, however many processes there are."""
     if not torchrun_group().rank:
         for line in lines:
             print(line, flush=True)

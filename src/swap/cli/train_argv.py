@@ -9,19 +9,19 @@ from swap.runs.migrations import option_today
 from swap.runs.resume import newest_run
 
 HOME = Path("out/train")
-"""Where runs go that are given no folder, and where a bare --resume looks."""
+"""Default folder of runs, where a bare --resume also looks."""
 PAIRS = ("--env.families", "--env.rewards.terms")
-"""Options of names and numbers, which may be typed as name=number."""
+"""Options that take names and numbers, which may be typed as name=number."""
 
 
 def spelled_out(options: list[str]) -> list[str]:
-    """What was meant, in full; a line for an option that has another name today."""
+    """Returns the options in full; raises a UserError for an option that has another name today."""
     check_renamed(options)
     return name_resumed(suited(split_pairs(options)))
 
 
 def given(options: list[str], flag: str) -> str | None:
-    """The value of a flag before the options are parsed."""
+    """The value of a flag, before the options are parsed."""
     for i, word in enumerate(options):
         if word == flag:
             return options[i + 1] if i + 1 < len(options) else None
@@ -38,7 +38,7 @@ def check_renamed(options: list[str]) -> None:
 
 
 def check_camera(options: list[str], preset: str | None, cfg: TrainCfg) -> None:
-    """One line for an option of a camera that is not there."""
+    """Raises a UserError for a camera option if the preset has no camera."""
     if not isinstance(cfg, ParkourCfg) or cfg.env.camera is not None:
         return
     for word in options:
@@ -51,7 +51,7 @@ def check_camera(options: list[str], preset: str | None, cfg: TrainCfg) -> None:
 
 
 def split_pairs(options: list[str]) -> list[str]:
-    """`--env.rewards.terms headway=1 my.py:calm=0.5`, with every pair as two words."""
+    """Splits the pairs in `--env.rewards.terms headway=1 my.py:calm=0.5` into two words each."""
     out: list[str] = []
     within = False
     for word in options:
@@ -67,14 +67,14 @@ def split_pairs(options: list[str]) -> list[str]:
 
 
 def suited(options: list[str]) -> list[str]:
-    """`--preset auto` is the preset that suits this machine."""
+    """Replaces `--preset auto` by the preset that suits this machine."""
     if given(options, "--preset") != "auto":
         return options
     import torch
 
     name = "swap" if torch.cuda.is_available() else "tiny"
     out = list(options)
-    for i, word in enumerate(options):  # a device may be auto, too
+    for i, word in enumerate(options):  # a device may also be auto
         if word == "--preset=auto":
             out[i] = f"--preset={name}"
         elif word == "auto" and i and options[i - 1] == "--preset":
@@ -83,7 +83,7 @@ def suited(options: list[str]) -> list[str]:
 
 
 def name_resumed(options: list[str]) -> list[str]:
-    """A bare `--resume` gets the folder it means: that of --out, or of the newest run."""
+    """Gives a bare `--resume` the folder it means: that of --out, or of the newest run."""
     if "--resume" not in options:
         return options
     at = options.index("--resume") + 1

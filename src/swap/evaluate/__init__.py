@@ -1,5 +1,5 @@
-"""What the system is worth, measured: the simulator's mirror and speed, a trained robot's success,
-its gait, its mirror, and what it imagines.
+"""Measures the system: the mirror and speed of layers and simulator, and a trained robot's success,
+gait, mirror errors and predictions.
 
 Read in this order: layer_examples -> layer_check -> layer_bench; scenes -> mirror_audit ->
 engine_comparison -> mujoco_renderer -> sim_bench; model_bench; train_bench; wilson -> statistics ->

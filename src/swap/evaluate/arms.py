@@ -14,14 +14,15 @@ from swap.presets import SwapCfg
 from swap.world_model import WorldModel
 
 N = 4
-"""Samples that every part is tried on."""
+"""Number of samples on which every part is tested."""
 LIMIT = 7_000_000
-"""Parameters that may run on board, all parts together."""
+"""Most parameters that may run on board, all parts together."""
 
 
 def describe(arms: Mapping[str, SwapCfg]) -> list[dict[str, Any]]:
-    """A row for each arm, from networks that were built as for training."""
-    # Arms share their worlds; one is enough, networks do not know how many there are.
+    """Returns a row for each arm, from networks that are built as for training."""
+    # All arms have the same worlds, and one world is enough: networks do not depend on their
+    # number.
     env = replace(next(iter(arms.values())), worlds=1, engine="cpu").make_env("cpu")
     reference = transitions(env.robot)
     return [row(name, cfg, Trainer(cfg.learning, env, reference)) for name, cfg in arms.items()]
@@ -43,7 +44,7 @@ def row(name: str, cfg: SwapCfg, trainer: Trainer) -> dict[str, Any]:
 
 
 def parameters(trainer: Trainer) -> dict[str, int]:
-    """Trainable numbers of each part."""
+    """Number of trainable parameters of each part."""
     assert trainer.amp is not None
     discriminator = sum(p.numel() for p in trainer.amp.net.parameters())
     return {
@@ -55,7 +56,7 @@ def parameters(trainer: Trainer) -> dict[str, int]:
 
 @torch.no_grad()
 def obeyed(trainer: Trainer) -> dict[str, bool]:
-    """Whether each part, shown a mirrored input, gives its mirrored output to the last bit."""
+    """Whether each part gives the mirrored output for a mirrored input, to the last bit."""
     assert trainer.amp is not None
     generator = torch.Generator().manual_seed(0)
     policy, discriminator = trainer.policy, trainer.amp.net

@@ -1,7 +1,7 @@
 """Finds what failed trials have in common: success by quarters of everything that was random.
 
-Friction, masses and motors differ from trial to trial. Sorted by one of them and cut into four, the
-trials show how much it decides: the success of the four is the same where it decides nothing.
+Friction, masses and motors differ from trial to trial. The trials are sorted by one of these and
+cut into four: the more the success of the four differs, the more that quantity matters.
 """
 
 from collections.abc import Callable
@@ -24,17 +24,18 @@ RANDOM: dict[str, Callable[[Draw], Tensor]] = {
     "motor strength": lambda draw: draw.strength.mean(1),
     "latency, steps": lambda draw: draw.latency,
 }
-"""How each is read from a draw, [N]; what differs by motor or link, as the mean of the robot."""
+"""How to read each quantity from a draw, [N]; those of motors or links are averaged over the
+robot."""
 
 
 def drawn_values(draw: Draw) -> Tensor:
-    """[N, len(RANDOM)], on the CPU."""
+    """The values of all quantities, [N, len(RANDOM)], on the CPU."""
     return torch.stack([read(draw).double().cpu() for read in RANDOM.values()], 1)
 
 
 def causes(values: Tensor, success: Tensor) -> list[dict[str, Any]]:
-    """A row for each thing that was random, the one that decides most first. `values` are those of
-    `drawn_values`, `success` [N] is bool."""
+    """Returns a row for each random quantity, the one that matters most first. `values` are those
+    of `drawn_values`, `success` [N] is bool."""
     rows = []
     for name, column in zip(RANDOM, values.T, strict=True):
         parts = [
@@ -53,8 +54,8 @@ def causes(values: Tensor, success: Tensor) -> list[dict[str, Any]]:
 
 
 def quarters(column: Tensor, success: Tensor) -> list[tuple[Tensor, Tensor]]:
-    """Values and successes in four parts of about equal size; where there are fewer than five
-    values in all, each is a part."""
+    """Splits values and successes into four parts of about equal size; with fewer than five
+    distinct values, each value is a part."""
     known = column.unique()
     if len(known) < 5:
         return [(column[column == x], success[column == x]) for x in known]

@@ -1,7 +1,6 @@
-"""Measures how often a robot crosses a course that is put together of pieces, and where it ends if
-it does not.
+"""Measures how often a robot crosses a course made of pieces, and where it fails.
 
-A course of a file is the same in every trial; starts, noise and robots differ.
+A course from a file is the same in every trial; starts, noise and robots differ.
 """
 
 from collections import Counter
@@ -31,7 +30,7 @@ def measure_courses(
     blind: bool = False,
     told: Callable[[Progress], None] | None = None,
 ) -> Iterator[dict[str, Any]]:
-    """A row a speed and course; on `both` sides every second trial is mirrored."""
+    """Returns a row for each speed and course; for `both` sides every second trial is mirrored."""
     check_request(robot, trials, speeds_mps, seed, blind)
     total, done = len(speeds_mps) * len(plans) * trials, 0
     at_once = WORLDS[engine_for(device)]
@@ -55,7 +54,8 @@ def measure_courses(
 def row_of(
     plan: CoursePlan, speed_mps: float, side: Side, results: Sequence[TrialResults]
 ) -> dict[str, Any]:
-    """Success, and at which piece the others ended: the last one that they had come to."""
+    """The success rate, and the pieces at which the other trials ended: the last one that they
+    reached."""
     reasons = [int(x) for result in results for x in result.reason]
     far_m = [float(x) for result in results for x in result.far_m]
     won = reasons.count(int(EndReason.SUCCESS))
@@ -78,7 +78,7 @@ def row_of(
 
 
 def piece_at(plan: CoursePlan, x: float) -> str:
-    """The obstacle that a robot has not left behind yet: `2: gap 1.20 m`."""
+    """The obstacle that a robot at `x` has not passed yet: `2: gap 1.20 m`."""
     for k, (piece, (end, label)) in enumerate(zip(plan.pieces, plan.ends, strict=True)):
         if not isinstance(piece, Ground) and x < end + PAST_M:
             return f"{k + 1}: {label}"

@@ -19,16 +19,16 @@ Row = Mapping[str, Any]
 
 FRONTIER = "frontier/"
 SLACK = 0.03
-"""A run stops a little before its goal: one that lasted 8.8 minutes has a figure for 9."""
+"""A run stops a little before its goal: one that lasted 8.8 minutes still has a figure for 9."""
 COLUMNS = 6
-"""Minutes in a table, at most, unless they are asked for."""
+"""Most columns of minutes in a table, unless the user names them."""
 MEASURED = {"family", "size", "unit", "success", "low", "high"}
-"""What `swap eval` tells of a point and a figure needs."""
+"""The keys of a point of `swap eval` that a figure needs."""
 
 
 @dataclass(frozen=True)
 class Curve:
-    """A run as time went by; one entry a line of its metrics."""
+    """The course of a run, with one entry for each line of its metrics."""
 
     name: str
     minutes: np.ndarray  # [T], over all sittings
@@ -37,7 +37,7 @@ class Curve:
     frontier: Mapping[str, np.ndarray]  # family -> [T] in its own unit, nan where it is not told
 
     def after(self, family: str, minutes: float) -> float | None:
-        """The frontier of that moment; None if the run was shorter, or did not know the family."""
+        """The frontier at that time; None if the run was shorter or did not train on the family."""
         if family not in self.frontier or self.minutes[-1] < minutes * (1 - SLACK):
             return None
         values = self.frontier[family]
@@ -46,7 +46,7 @@ class Curve:
 
     @property
     def steps_per_s(self) -> float | None:
-        """Over the last half of its time: the beginning compiles."""
+        """Steps per second over the last half of the run, because the beginning compiles."""
         late = self.minutes >= self.minutes[-1] / 2
         minutes, steps = self.minutes[late], self.steps[late]
         took_s = 60.0 * (minutes[-1] - minutes[0])
@@ -54,12 +54,12 @@ class Curve:
 
 
 def sized_families() -> list[str]:
-    """Those whose frontier can move."""
+    """The families that have sizes, whose frontier can move."""
     return [name for name, family in FAMILIES.items() if family.size.low < family.size.high]
 
 
 def read_curve(path: Path, name: str) -> Curve:
-    """From the folder of a run, or a .jsonl file of its metrics."""
+    """Reads the folder of a run, or a .jsonl file of its metrics."""
     told: list[dict[str, Any]] = []
     with contextlib.suppress(OSError):
         told = read_metrics(path)
@@ -70,7 +70,7 @@ def read_curve(path: Path, name: str) -> Curve:
     rows: list[Row] = []
     for row in told:
         if row.keys() >= {"iteration", "wall_s"}:
-            # An iteration that comes again was lost work: a resumed run did it anew.
+            # An iteration that appears again was lost, and a resumed run repeated it.
             while rows and rows[-1]["iteration"] >= row["iteration"]:
                 rows.pop()
             rows.append(row)
@@ -91,7 +91,7 @@ def read_curve(path: Path, name: str) -> Curve:
 
 
 def added_up(wall_s: np.ndarray) -> np.ndarray:
-    """[T] seconds of a clock that may have started anew -> [T] seconds that only grow."""
+    """Turns [T] seconds of a clock that may have restarted into [T] seconds that only grow."""
     before = np.concatenate([[0.0], wall_s[:-1]])
     return wall_s + np.cumsum(np.where(wall_s < before, before, 0.0))
 
@@ -102,7 +102,7 @@ def _column(rows: Sequence[Row], key: str) -> np.ndarray:
 
 
 def read_success(path: Path) -> list[dict[str, Any]]:
-    """The points of a file that `swap eval --json` wrote."""
+    """Reads the points of a file that `swap eval --json` wrote."""
     try:
         told = json.loads(path.read_text())["rows"]
         rows = [row for row in told if row.keys() >= MEASURED and row["family"] in FAMILIES]
@@ -114,7 +114,8 @@ def read_success(path: Path) -> list[dict[str, Any]]:
 
 
 def by_speed(name: str, rows: Sequence[Row]) -> dict[str, list[Row]]:
-    """The points of one robot as arms: one, or one a commanded speed if there are several."""
+    """The points of one robot as arms: one arm, or one for each commanded speed if there are
+    several."""
     speeds = list(dict.fromkeys(row.get("speed") for row in rows))
     if len(speeds) == 1:
         return {name: list(rows)}
@@ -126,7 +127,7 @@ def by_speed(name: str, rows: Sequence[Row]) -> dict[str, list[Row]]:
 
 
 def labels(paths: Sequence[Path], given: Sequence[str] = ()) -> list[str]:
-    """The names asked for; or as much of each path's end as tells it from the others."""
+    """The given names, or the shortest end of each path that distinguishes it from the others."""
     if given and len(given) != len(paths):
         raise UserError(f"{len(given)} --names for {len(paths)} curves; give one a curve")
     parts = [_telling(path) for path in paths]
@@ -162,7 +163,7 @@ def measured_on(arms: Mapping[str, Sequence[Row]]) -> list[str]:
 
 
 def selected(asked: Sequence[str], there: Sequence[str]) -> list[str]:
-    """The families asked for, out of those that are there; all without a wish."""
+    """The families in `asked`, which must be in `there`; all of them if none is asked for."""
     for name in asked:
         if name not in FAMILIES and name != "all":
             raise unknown("course family", name, [*FAMILIES, "all"])
@@ -172,7 +173,7 @@ def selected(asked: Sequence[str], there: Sequence[str]) -> list[str]:
 
 
 def round_minutes(longest: float) -> list[float]:
-    """3, 6, 9, ... as far as a run of so many minutes goes; in larger steps if it is long."""
+    """3, 6, 9, ... up to the `longest` run; in larger steps if that is long."""
     step, last = 3, longest / (1 - SLACK)
     while last / step >= COLUMNS + 1:
         step *= 2
@@ -199,7 +200,7 @@ def _whole(value: float | None) -> int | None:
 def frontier_table(
     curves: Sequence[Curve], families: Sequence[str], minutes: Sequence[float]
 ) -> list[dict[str, Any]]:
-    """A row a family and run, the runs of one family together: they are to be compared."""
+    """A row for each family and run; the runs of one family are together, to be compared."""
     return [
         {"family": family, "unit": FAMILIES[family].size.unit, "run": curve.name}
         | {f"{minute:g} min": curve.after(family, minute) for minute in minutes}
@@ -213,7 +214,7 @@ def frontier_table(
 def success_table(
     arms: Mapping[str, Sequence[Row]], families: Sequence[str]
 ) -> list[dict[str, Any]]:
-    """A row a family and size, a column an arm."""
+    """A row for each family and size, and a column for each arm."""
     rates = {
         (row["family"], round(row["size"], 6), name): row["success"]
         for name, rows in arms.items()

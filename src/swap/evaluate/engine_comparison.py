@@ -1,7 +1,7 @@
 """Runs the same scenes and actions in both engines and measures how far they drift apart.
 
-Twice: each control step from a common state, in the thick of a fall; and freely for 100 physics
-steps, in which rounding grows with every impact.
+It does so twice: one control step at a time, each from a common state in the middle of a fall; and
+freely for 100 physics steps, in which rounding errors grow with every impact.
 """
 
 from collections.abc import Iterator, Sequence
@@ -20,22 +20,22 @@ from swap.sim import Engine, Ranges, Start, draw, make_engine
 
 POSITIONS = QUANTITIES["position"]
 WORLDS = 16
-"""A family."""
+"""Worlds per family."""
 STEPS, FREE_STEPS = 40, 25
 TOLERANCE = {"position": 0.1, "position p99": 1e-5, "free median": 2e-5, "free p90": 1e-3}
 """The largest difference of a position that passes, m or rad.
 
-Measured, float32 on a CPU against float64, the worst family: a step p99 1.9e-6; 100 free physics
-steps median 1.9e-6, p90 7.9e-6. One step in 6400 was off by 7e-4, in other scenes by 1e-2: a thigh
-lying flat on a stone, whose one contact point can be at either end of where they overlap. So the
-largest has a wide limit; it catches a robot that falls through.
+Measured for the worst family, float32 on a CPU against float64: one step p99 1.9e-6; 100 free
+physics steps median 1.9e-6, p90 7.9e-6. One step in 6400 was off by 7e-4, in other scenes by 1e-2:
+a thigh lay flat on a stone, and its only contact point can be at either end of where they overlap.
+So the largest difference has a wide limit, which catches a robot that falls through the ground.
 """
 
 
 def audit(
     robot: Robot, families: Sequence[str], device: str, **options: Any
 ) -> Iterator[dict[str, Any]]:
-    """A row a family: one control step (largest, p99) and 100 free physics steps."""
+    """Returns a row for each family: one control step (largest, p99) and 100 free physics steps."""
     yield from EngineComparison(robot, families, device, **options).rows()
 
 

@@ -1,7 +1,7 @@
 """Draws curves and measured points: one panel for each family, one line for each run.
 
-Drawn without pyplot: no window, no state. matplotlib is imported when something is drawn, for it
-takes as long as the rest of a command.
+It does not use pyplot, which has windows and global state. matplotlib is imported only when
+something is drawn, because that takes as long as the rest of a command.
 """
 
 from collections.abc import Mapping, Sequence
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
 ENDINGS = (".png", ".svg")
 WIDTH_IN, DPI = 8.0, 150
-"""1200 pixels: sharp where a README shows 800."""
+"""1200 pixels wide, so that it is sharp where a README shows 800."""
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
-"""Okabe and Ito's, told apart by colour-blind eyes too; dashes when they are used up."""
+"""Okabe and Ito's colours, which colour-blind people can distinguish; further lines are dashed."""
 DASHES = ("-", "--", ":", "-.")
 INK, PALE = "#404040", "#e0e0e0"
 TITLE_PT = 10.5
@@ -48,11 +48,11 @@ STYLE: dict[Any, Any] = {
     "lines.solid_capstyle": "round",
 }
 LETTER = 0.085
-"""Height of a line of text, in heights of a panel."""
+"""Height of a line of text, as a share of a panel's height."""
 
 
 def drawable(path: Path | None) -> None:
-    """Refuse a kind of picture that we do not draw before the work starts, not after."""
+    """Refuses an unknown kind of picture before the work starts, not after it."""
     if path is None:
         return
     if path.suffix.lower() not in ENDINGS:
@@ -79,7 +79,7 @@ def frontier_figure(curves: Sequence[Curve], families: Sequence[str]) -> "Figure
             axes.set_ylim(bottom=0)
             axes.set_xlabel("minutes" if place + _columns(len(families)) >= len(families) else "")
             axes.set_ylabel(f"frontier, {FAMILIES[family].size.unit}")
-        # Room for names beside the lines, and a colour for each?
+        # Names stand beside the lines if there is room, and a colour for each.
         if len(families) <= 2 and len(curves) <= len(COLOURS):
             for axes in panels.values():
                 _name_ends(axes)
@@ -155,11 +155,12 @@ def line_style(k: int) -> dict[str, Any]:
 def legend_above(
     figure: "Figure | SubFigure", panels: Mapping[str, "Axes"], title: str = ""
 ) -> None:
-    """The title is the legend's: one of the figure's own would be printed over it."""
+    """Draws a legend above the panels, with `title` as its own; a title of the figure would overlap
+    it."""
     lines = [
         line
         for line in next(iter(panels.values())).get_lines()
-        if not str(line.get_label()).startswith("_")  # matplotlib's sign for what has no name
+        if not str(line.get_label()).startswith("_")  # matplotlib marks lines without a name so
     ]
     names = [str(line.get_label()) for line in lines]
     columns = max(1, min(len(names), int(90 / (max(map(len, names)) + 6))))
@@ -173,7 +174,7 @@ def legend_above(
 
 
 def _name_ends(axes: "Axes") -> None:
-    """Each line's name at the right, level with its end, and not over another."""
+    """Writes each line's name at the right, level with its end, without overlaps."""
     low, high = axes.get_ylim()
     lines = [line for line in axes.get_lines() if np.isfinite(line.get_ydata()).any()]
     ends = [np.asarray(line.get_ydata())[np.isfinite(line.get_ydata())][-1] for line in lines]
@@ -190,7 +191,8 @@ def _name_ends(axes: "Axes") -> None:
 
 
 def spread(places: Sequence[float], gap: float) -> list[float]:
-    """Places in [0, 1] moved apart as little as needed, in the same order, below 1 if they fit."""
+    """Moves places in [0, 1] apart as little as needed, in the same order, and below 1 if they
+    fit."""
     order = np.argsort(places, kind="stable")
     out = np.asarray(places, dtype=float)[order]
     for k in range(1, len(out)):

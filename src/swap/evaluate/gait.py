@@ -1,7 +1,7 @@
 """Measures how a trained robot walks on flat ground, speed by speed, beside its reference gaits.
 
-One episode in every world with mean actions and a fixed command; the noise, randomisation and
-scattered starts of training, but no pushes. What a robot does first is left out.
+Every world has one episode with mean actions and a fixed command, with the noise, randomisation and
+scattered starts of training, but without pushes. The first seconds are left out.
 """
 
 import math
@@ -29,9 +29,9 @@ from swap.runs.trained_robot import TrainedRobot
 from swap.sim import CONTROL_DT, engine_for
 
 SETTLE_S = 2.0
-"""Left out at the start: the robot gets going."""
+"""Seconds left out at the start, while the robot accelerates."""
 ROOM_M = 5.0
-"""Kept free before the end of the ground."""
+"""Metres kept free before the end of the ground."""
 REFERENCES = ("walk", "trot", "bound")
 CLIP_S = 15.0
 CYCLES = 10
@@ -52,7 +52,7 @@ def measure(
     seed: int = 0,
     feet: bool = False,
 ) -> Iterator[list[Row]]:
-    """The rows of a speed, one after the other: all feet, and with `feet` each of them."""
+    """Returns the rows of each speed: one of all feet, and with `feet` one of each foot."""
     check(speeds_mps, robots, seconds)
     for speed in speeds_mps:
         record, mass = walk(robot, speed, robots, seconds, device, seed)
@@ -83,14 +83,15 @@ def check(speeds_mps: Sequence[float], robots: int, seconds: float) -> None:
 def walk(
     robot: TrainedRobot, speed_mps: float, robots: int, seconds: float, device: str, seed: int
 ) -> tuple[GaitRecording, Tensor]:
-    """All frames of `robots` worlds, and what each robot weighs with its payload [N], kg."""
+    """Returns all frames of `robots` worlds, and the mass of each robot with its payload [N],
+    kg."""
     ground = replace(make("flat", 0.0, np.random.default_rng(seed)), goal_x=REACH_M)
     env = Trials(
         replace(robot.cfg.env, random=replace(robot.cfg.env.random, push_every_s=0.0)),
         [ground],
         each=robots,
         command=(speed_mps, 0.0, 0.0),
-        time_s=seconds + 1,  # no trial ends for its time
+        time_s=seconds + 1,  # so that no trial runs out of time
         engine=engine_for(device),
         device=device,
         seed=seed,
@@ -116,7 +117,7 @@ def walk(
 
 
 def references(robot: Robot, speeds_mps: Sequence[float], *, feet: bool = False) -> list[Row]:
-    """Rows of the clips straight ahead that are nearest to these speeds, gait by gait."""
+    """Returns rows of the straight clips that are nearest to these speeds, gait by gait."""
     out = []
     for name in REFERENCES:
         ahead = straight(robot, name)
@@ -138,7 +139,8 @@ def straight(robot: Robot, name: str) -> list[Clip]:
 
 
 def record_of(robot: Robot, clip: Clip) -> GaitRecording:
-    """A clip as it is planned, one robot: its torques are those of legs without weight."""
+    """Turns a planned clip into a recording of one robot; its torques are those of massless
+    legs."""
     cycle = 1 / (clip.timing.frequency_hz * CONTROL_DT)  # in frames
     cut = slice(round(CUT * cycle), round((CUT + CYCLES) * cycle) + 1)
     legs = leg_points_in_world(
@@ -153,7 +155,8 @@ def record_of(robot: Robot, clip: Clip) -> GaitRecording:
 def rows(
     robot: Robot, record: GaitRecording, mass: Tensor, told: Row, known: Row, *, feet: bool
 ) -> list[Row]:
-    """One row of all feet, begun by `told` and ended by `known`; with `feet` one of each foot."""
+    """Returns one row of all feet, which begins with `told` and ends with `known`; with `feet` also
+    one of each foot."""
     radius = torch.tensor([leg.foot_radius for leg in robot.legs])
     left = torch.tensor([leg.mount[1] > 0 for leg in robot.legs])
     steps = footfalls(record, radius)
@@ -179,5 +182,5 @@ def rows(
 
 
 def measured(value: Any) -> Any:
-    """NaN, where nothing could be measured, is None."""
+    """Turns NaN, where nothing could be measured, into None."""
     return None if isinstance(value, float) and math.isnan(value) else value

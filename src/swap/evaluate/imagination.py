@@ -1,11 +1,11 @@
-"""Shows what an agent's world model believes it sees, and what it predicted earlier.
+"""Shows what an agent's world model reconstructs, and what it predicted earlier.
 
-Two reconstructions at every tick, from the same decoder: one of the present latent, which has seen
-the camera's image, and one of the latent of 20 ticks (2 s) ago, taken on to the present by the
-actions since and nothing else. Early in an episode the oldest latent there is takes its place.
+At every tick the same decoder makes two reconstructions: one from the present latent, which has
+seen the camera's image, and one from the latent of 20 ticks (2 s) ago, predicted to the present
+from the actions alone. Early in an episode the oldest latent is used instead.
 
-The latents of all ticks since are taken on together, a step a tick, as rows of one batch: a tick
-costs one step of the prior, however far the prediction reaches.
+The latents of all ticks since then are predicted together, one step per tick, as rows of one batch:
+a tick costs one step of the prior, however far the prediction reaches.
 """
 
 from typing import NamedTuple
@@ -17,40 +17,40 @@ from swap.policy import Agent
 from swap.world_model import Latent, Reconstruction
 
 TICKS = 20
-"""How far back the prediction was made, at most."""
+"""How many ticks ago the prediction was made, at most."""
 
 
 class Images(NamedTuple):
-    """[N, rows, cols] in [0, 1], as a camera gives them."""
+    """Depth images [N, rows, cols] in [0, 1], as a camera gives them."""
 
     believed: Tensor
     """Reconstructed from the posterior."""
     foreseen: Tensor
-    """Predicted."""
+    """Predicted by the prior."""
     ticks: int
-    """Age of the prediction: 0 at the first tick, where there is nothing before."""
+    """Age of the prediction in ticks; 0 at the first tick, which has none before it."""
 
 
 class Imagination:
-    """`follow` the agent after every action; `images` are those of the last tick."""
+    """Call `follow` after every action of the agent; `images` are those of the last tick."""
 
     def __init__(self, agent: Agent, ticks: int = TICKS) -> None:
         assert agent.model is not None, "there is no world model to ask"
         assert agent.latent_state is not None
         self._agent, self._model, self._state = agent, agent.model, agent.latent_state
         self._ticks = ticks
-        self._chains: Latent | None = None  # [ticks + 1, N, ...], oldest first: of now
+        self._chains: Latent | None = None  # [ticks + 1, N, ...] of the present, oldest first
         self._actions: list[Tensor] = []  # [N, 12], since the last tick
         self.images: Images | None = None
         self.believed: Reconstruction | None = None
-        """All that the decoder makes of the present latent."""
+        """What the decoder makes of the present latent."""
         self.foreseen: Reconstruction | None = None
-        """And of the one that was taken on."""
+        """What the decoder makes of the predicted latent."""
         self.code, self.k = self._model.codec, self._model.k
 
     @torch.no_grad()
     def follow(self, action: Tensor) -> None:
-        """`action` [N, 12]: what `agent.act` has just given."""
+        """Takes the `action` [N, 12] that `agent.act` has just returned."""
         if self._agent.ticked:
             self._advance()
             self._actions.clear()
@@ -72,7 +72,7 @@ class Imagination:
         )
 
     def _predict(self, chains: Latent) -> Latent:
-        """All chains [C, N, ...], one tick on by the actions since the last."""
+        """Predicts all chains [C, N, ...] one tick ahead, from the actions since the last tick."""
         count, n = chains.h.shape[:2]
         since = torch.stack(self._actions, 1).expand(count, -1, -1, -1).flatten(0, 1)
         ahead = self._model.predict(chains.map(lambda x: x.flatten(0, 1)), since, None)

@@ -1,7 +1,7 @@
 """Times each layer, forward and backward, against its rivals in one interleaved run.
 
-Rivals of the same width: the dense layer; `expanded`, which builds the full equivariant weight
-[[A, B], [B, A]] each pass, as most implementations do; and escnn where it is installed.
+The rivals have the same width: the dense layer; `expanded`, which builds the full equivariant
+weight [[A, B], [B, A]] in each pass, as most implementations do; and escnn if it is installed.
 """
 
 import statistics
@@ -23,7 +23,8 @@ WIDTHS = (256, 512, 1024)
 
 
 class Expanded(nn.Module):
-    """The usual way: two half matrices A, B, made into [[A, B], [B, A]] before each product."""
+    """The usual implementation: two half matrices A, B, expanded to [[A, B], [B, A]] before each
+    product."""
 
     def __init__(self, width: int) -> None:
         super().__init__()
@@ -59,7 +60,7 @@ class ExpandedConv(nn.Module):
 
 
 Contest = tuple[str, Tensor, dict[str, nn.Module]]
-"""What is timed, its input, and the rivals, `dense` among them."""
+"""The name of what is timed, its input, and the rivals, `dense` among them."""
 
 
 def contests(batch: int, images: int, widths: tuple[int, ...]) -> Iterator[Contest]:
@@ -115,7 +116,7 @@ def bench(
     mode: str = "eager",
     bf16: bool = False,
 ) -> Iterator[dict[str, Any]]:
-    """A row for each contest: the dense time, and each rival's time as a share of it."""
+    """Returns a row for each contest: the dense time, and each rival's time relative to it."""
     for name, x, rivals in contests(batch, images, widths):
         times = race(x.to(device), rivals, device, repeats, mode=mode, bf16=bf16)
         row: dict[str, Any] = {"layer": name, "batch": len(x), "dense ms": times["dense"] * 1e3}
@@ -133,10 +134,10 @@ def race(
     mode: str = "eager",
     bf16: bool = False,
 ) -> dict[str, float]:
-    """The median seconds of each rival's forward and backward pass, taking turns.
+    """The median seconds of each rival's forward and backward pass; the rivals take turns.
 
-    `mode`: eager, compile (torch.compile), or graph (recorded once as a CUDA graph and replayed,
-    which leaves the time of the GPU alone).
+    `mode`: eager, compile (torch.compile), or graph (recorded once as a CUDA graph and replayed, so
+    that only the time of the GPU counts).
     """
     x = x.requires_grad_()
     passes = {}
@@ -172,7 +173,7 @@ def recorded(step: Callable[[], None]) -> Callable[[], None]:
     """The pass as a CUDA graph."""
     side = torch.cuda.Stream()
     side.wait_stream(torch.cuda.current_stream())
-    with torch.cuda.stream(side):  # warm up outside the default stream, as capture demands
+    with torch.cuda.stream(side):  # warm up outside the default stream, as capture requires
         for _ in range(3):
             step()
     torch.cuda.current_stream().wait_stream(side)
@@ -193,7 +194,7 @@ def timed(step: Callable[[], None], device: str) -> float:
 
 
 def escnn_mlp(width: int, layers: int) -> dict[str, nn.Module]:
-    """The same network from escnn, if it is installed: {} if not."""
+    """The same network from escnn if it is installed, otherwise {}."""
     try:
         from escnn import group, gspaces
         from escnn import nn as enn
@@ -208,7 +209,7 @@ def escnn_mlp(width: int, layers: int) -> dict[str, nn.Module]:
 
 
 class _Geometric(nn.Module):
-    """escnn wraps tensors with their type."""
+    """Wraps tensors with their type, as escnn needs."""
 
     def __init__(self, kind: Any, net: nn.Module) -> None:
         super().__init__()

@@ -15,7 +15,8 @@ PRECISIONS = ("fp32", "fp64", "bf16")
 
 
 def check(device: str = "cpu", *, compiled: bool = False) -> Iterator[dict[str, Any]]:
-    """A row for each example: sizes against the plain twin, mirror errors, pass or fail."""
+    """Returns a row for each example: sizes relative to the plain twin, mirror errors, pass or
+    fail."""
     precisions = (*PRECISIONS, "tf32") if device.startswith("cuda") else PRECISIONS
     for example in examples():
         yield check_one(example, device, precisions, compiled=compiled)
@@ -61,7 +62,8 @@ def mirror_error(
 
 
 def gradient_error(module: nn.Module, example: Example, device: str) -> float:
-    """The largest change of any parameter's gradient when inputs and output gradients mirror."""
+    """The largest change of any parameter's gradient when inputs and output gradients are
+    mirrored."""
     parameters = list(module.parameters())
     if not parameters:
         return 0.0
@@ -82,10 +84,10 @@ def mirror(example: Example, inputs: Sequence[Tensor]) -> list[Tensor]:
 
 @contextmanager
 def numerics(precision: str, device: str) -> Iterator[None]:
-    """The arithmetic a precision names.
+    """Sets the arithmetic of a precision.
 
     On a GPU some of cuDNN's convolutions add up in an order that changes from call to call, even on
-    the same input; the ones that do not are asked for.
+    the same input; this selects deterministic ones.
     """
     matmul, cudnn = torch.backends.cuda.matmul, torch.backends.cudnn
     before = matmul.allow_tf32, cudnn.allow_tf32, cudnn.deterministic

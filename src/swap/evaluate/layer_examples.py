@@ -1,4 +1,5 @@
-"""One example of every layer, at the sizes the robot uses, with the mirror of what it reads."""
+"""Holds one example of every layer, at the sizes the robot uses, with the mirrors of its inputs and
+outputs."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -29,7 +30,7 @@ class Example:
 
     name: str
     build: Callable[[bool], nn.Module]
-    """equivariant or not -> the module."""
+    """Builds the module, equivariant or not."""
     shapes: Sequence[tuple[int, ...]]
     reads: Sequence[MirrorMap]
     gives: Sequence[MirrorMap]
@@ -44,7 +45,7 @@ class Example:
 
 
 def flip_columns(image: Tensor) -> Tensor:
-    """How images mirror."""
+    """Mirrors an image."""
     return image.flip(-1)
 
 
@@ -60,7 +61,7 @@ class Normed(nn.Module):
 
 
 class RoundTrip(nn.Module):
-    """Split into even and odd coordinates, and merged again."""
+    """Splits into even and odd coordinates, and merges again."""
 
     def __init__(self, rep: Rep, *, equivariant: bool) -> None:
         super().__init__()
@@ -71,7 +72,8 @@ class RoundTrip(nn.Module):
 
 
 class Latents(nn.Module):
-    """Logits, other logits, noise -> a sample, the KL, the density of the sample, the entropy."""
+    """From logits, other logits and noise: a sample, the KL, the density of the sample, the
+    entropy."""
 
     def __init__(self, variables: int, classes: int, *, equivariant: bool) -> None:
         super().__init__()
@@ -84,7 +86,8 @@ class Latents(nn.Module):
 
 
 class Actions(nn.Module):
-    """Mean, other mean, noise -> an action, its log-probability, and the KL of the two means."""
+    """From a mean, another mean and noise: an action, its log-probability, and the KL between the
+    two."""
 
     def __init__(self, rep: Rep, *, equivariant: bool) -> None:
         super().__init__()
@@ -99,7 +102,7 @@ class Actions(nn.Module):
 
 
 class UpdatedNorm(nn.Module):
-    """A normaliser after a batch that leans to one side."""
+    """A normaliser after an update with a one-sided batch."""
 
     def __init__(self, rep: Rep, *, equivariant: bool) -> None:
         super().__init__()
@@ -113,9 +116,10 @@ class UpdatedNorm(nn.Module):
 
 
 class ToyAgent(nn.Module):
-    """A small agent that acts for many steps on its own samples: what the whole system must obey.
+    """A small agent that acts for many steps on its own samples, as the whole system does.
 
-    Observations [B, T, o], latent noise [B, T, z], action noise [B, T, a] -> actions, states.
+    It maps observations [B, T, o], latent noise [B, T, z] and action noise [B, T, a] to actions and
+    states.
     """
 
     def __init__(self, spaces: Spaces, width: int = 64, *, equivariant: bool) -> None:

@@ -1,15 +1,17 @@
 """Measures how far a scene and its mirror image drift apart in simulation.
 
 Every pair of worlds starts mirrored: course, randomisation, state, targets and the noise of the
-camera. Then physics runs, and the second world must be the image of the first.
+camera. Then physics runs, and the second world must stay the mirror image of the first.
 
 - The cpu engine is float64 and runs freely for 300 physics steps.
-- The gpu engine is float32, in which a fall is chaos after a second; so before each control step
-  the second world is made the exact image of the first, and a step's error is compared.
-- Sensors read the first world and its exact image, so that they alone are judged: bit for bit.
+- The gpu engine is float32, in which a fall becomes chaotic after a second; so before each control
+  step the second world is set to the exact image of the first, and the error of one step is
+  measured.
+- Sensors read the first world and its exact image, so that only the sensors are tested: bit for
+  bit.
 
-Two mirrored worlds add up their contacts in another order, so physics mirrors up to rounding; the
-tolerances are ten times what was measured, see `TOLERANCE`.
+Two mirrored worlds add up their contacts in different orders, so physics mirrors up to rounding;
+the tolerances are ten times what was measured, see `TOLERANCE`.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -30,7 +32,7 @@ from swap.sim.randomise import reps as draw_reps
 from swap.symmetry import ROTATION, VECTOR, Rep, signs, trivial
 
 PAIRS = 16
-"""Pairs of worlds a family."""
+"""Pairs of worlds per family."""
 STEPS = {"cpu": 75, "gpu": 40}
 """Control steps, of four physics steps each."""
 QUANTITIES: dict[str, tuple[str, ...]] = {
@@ -42,8 +44,8 @@ QUANTITIES: dict[str, tuple[str, ...]] = {
     "noisy": ("noisy",),
     "heights": ("terrain", "body", "foot"),
 }
-"""Columns of the report. Units: m, rad, s; torque as a share of the robot's strongest motor, force
-in body weights, images as shares of the camera's range."""
+"""Columns of the report. Units: m, rad, s; torque relative to the robot's strongest motor, force in
+body weights, images relative to the camera's range."""
 SENSED = ("depth", "noisy", "heights")
 EXACT = dict.fromkeys(SENSED, 0.0)
 TOLERANCE: dict[str, dict[str, float]] = {
@@ -67,22 +69,22 @@ as 0 (now and then as one unit in the last place: 5e-7 at 4-8 m). A wrong sign g
 
 gpu: over 48,000 control steps a position was off by at most 1.6e-6 (p99 5e-7: one unit in the last
 place), a joint's speed by 3e-4 (p99 1.3e-5), a force by 1e-4 body weights (p99 1.2e-5). The 99th
-percentile is what is judged. The largest error has a wider limit, because a foot that touches in
-one world and misses in the other by a rounding error gets its impact a physics step later; 6e-5 m
-has been seen on a GPU. A wrong mirror map is far beyond both.
+percentile is tested. The largest error has a wider limit, because a foot that touches in one world
+and misses in the other by a rounding error gets its impact a physics step later; 6e-5 m has been
+seen on a GPU. A wrong mirror map exceeds both by far.
 """
 
 
 @dataclass(frozen=True)
 class SceneMirror:
-    """How everything in a scene mirrors; a wrong one is how tests make the audit fail."""
+    """How everything in a scene mirrors. Tests pass a wrong one to make the audit fail."""
 
     reps: dict[str, Rep]
-    """Each quantity of states, targets and sensors, flattened to one axis."""
+    """How each quantity of states, targets and sensors mirrors, flattened to one axis."""
     draws: dict[str, Rep]
     course: Callable[[Course], Course] = Course.mirror
     noise: bool = True
-    """The camera of the image reads its random numbers from right to left."""
+    """The camera of the mirrored world reads its random numbers from right to left."""
 
     @staticmethod
     def of(robot: Robot) -> "SceneMirror":
@@ -113,7 +115,7 @@ class SceneMirror:
         return self.reps[name](x.flatten(1)).view_as(x)
 
     def with_image(self, name: str, x: Tensor) -> Tensor:
-        """[P, ...] -> [2P, ...]: the worlds, then their images."""
+        """[P, ...] -> [2P, ...]: the worlds, then their mirror images."""
         return torch.cat([x, self.image(name, x)]).contiguous()
 
 
@@ -145,7 +147,8 @@ class Audit:
         self._start(moved(dropped(robot, courses, rng), self.engine.device))
         self._errors: dict[str, list[Tensor]] = {name: [] for name in self.mirror.reps}
         self._troubled: set[int] = set()
-        # The cpu engine's worlds may be seen on a GPU: sensors read copies where Warp can run.
+        # Sensors may run on a GPU with worlds of the cpu engine: they read copies on a device of
+        # Warp.
         self._sensors = _Sensors(self, torch.empty(0, device=device).device)
 
     def run(self, steps: int) -> None:
@@ -162,7 +165,8 @@ class Audit:
                 self._start(self._first())
 
     def rows(self) -> Iterator[dict[str, Any]]:
-        """One a family: the largest error of each quantity, its 99th percentile, the verdict."""
+        """Returns a row for each family: the largest error of each quantity, its 99th percentile,
+        the verdict."""
         limits = TOLERANCE[self.name]
         for k, family in enumerate(self.families):
             mine = slice(k * self.pairs, (k + 1) * self.pairs)
@@ -192,7 +196,7 @@ class Audit:
         return Start(**{name: getattr(state, name)[: self._p].clone() for name in names})
 
     def _start(self, first: Start) -> None:
-        """Every pair from here: the first worlds and their exact images."""
+        """Puts every pair into this state: the first worlds and their exact images."""
         parts = {name: self.mirror.with_image(name, part) for name, part in vars(first).items()}
         self.engine.reset(everyone(self.engine), Start(**parts))
 
@@ -250,7 +254,7 @@ class _Sensors:
         return self._pair("base_pos"), self._pair("base_quat")
 
     def _legs(self) -> tuple[Tensor, Tensor]:
-        """Thighs, then shanks: their two ends."""
+        """The two ends of the thighs, then of the shanks."""
         hip, knee, foot = self._pair("leg_pos").unbind(2)  # [N, 4, 3] each
         return torch.cat([hip, knee], 1), torch.cat([knee, foot], 1)
 

@@ -15,7 +15,7 @@ from swap.symmetry import Rep
 
 
 class MirroredRandomSource(RandomSource):
-    """The second half of the worlds has the mirrored luck of the first."""
+    """Gives the second half of the worlds the mirrored random numbers of the first."""
 
     def uniform(self, *shape: int) -> Tensor:
         half = super().uniform(*shape)[: self.n // 2]
@@ -56,7 +56,7 @@ class Pairs(Trials):
 
 
 def mirror_camera_noise(env: ParkourEnv) -> None:
-    """The cameras of the second half of the worlds have the mirrored faults of the first."""
+    """Gives the cameras of the second half of the worlds the mirrored faults of the first."""
     if env.camera is not None:
         draws, half = env.camera.draws, env.n // 2
         draws.key[half:] = draws.key[:half]

@@ -1,16 +1,17 @@
 """Measures how far a robot's networks, and its behaviour in mirrored worlds, are from their mirror
 image.
 
-First it is driven, without exploration, in pairs of mirrored worlds on the cpu engine: course,
-robot, start, noise and pushes of one are the image of the other's. Where policy and world model are
-equivariant, the second robot must live the image of the first one's life, up to the rounding of the
-physics (`mirror_audit.TOLERANCE`). Its observations are rounded, see `GRID`.
+First the robot acts, without exploration, in pairs of mirrored worlds on the cpu engine: course,
+robot, start, noise and pushes of one are the mirror image of the other's. If policy and world model
+are equivariant, the second robot must move as the mirror image of the first, up to the rounding of
+the physics (`mirror_audit.TOLERANCE`). Observations are rounded, see `GRID`.
 
-Then what the first robots observed is fed to all networks, and its exact mirror image too, with
-mirrored noise. What is equivariant must answer with the image, bit for bit.
+Then all networks get what the first robots observed, and also its exact mirror image, with mirrored
+noise. An equivariant network must answer with the mirror image, bit for bit.
 
-A network that does not claim to be equivariant is measured, not judged. Actor and critic claim it
-only if what they read does: the latent of a plain world model has no mirror image.
+A network that does not claim to be equivariant is measured, but cannot fail. Actor and critic claim
+it only if the world model that they read does: the latent of a plain world model has no mirror
+image.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -30,25 +31,27 @@ from swap.runs.trained_robot import TrainedRobot
 from swap.symmetry import VECTOR, Grid, Rep, trivial
 
 STEPS = 100
-"""Control steps that are driven, recorded and fed."""
+"""Control steps that the robots act; their observations are then fed to the networks."""
 DIFFICULTIES = (0.0, 0.3, 0.6)
-"""Of the courses of each family."""
+"""Difficulties of the courses of each family."""
 RESETS = 0.02
-"""So often a world forgets everything when it is fed, to see that this mirrors too."""
+"""Probability per step that a world's latent is reset while networks are fed, to test that this
+mirrors too."""
 GRID = 1024.0
-"""Agents read observations as multiples of 1 / GRID, far below their noise.
+"""Agents read observations rounded to multiples of 1 / GRID, far below their noise.
 
-Two mirrored worlds are some 1e-12 apart, in float64. Now and then that becomes a unit in the last
-place of a float32 observation; a policy answers it, and a walking robot is chaos: without rounding
-the trained teacher and its image were 2e-6 m apart after 2 s, and 1 m after 6 s."""
+Two mirrored worlds are some 1e-12 apart, in float64. Now and then that changes a float32
+observation by a unit in the last place; the policy responds, and walking is chaotic: without
+rounding the trained teacher and its mirror image were 2e-6 m apart after 2 s, and 1 m after 6 s.
+"""
 SENSED = 1e-3
-"""An observation that mirrors is off by less than this times its largest value."""
+"""The mirror error of an observation must be less than this times its largest value."""
 LIMIT_M = TOLERANCE["cpu"]["position"]
 Outputs = dict[str, Tensor]
 
 
 class ModelAudit:
-    """Pairs of worlds of some families, a robot in each, and what the first ones observed."""
+    """Pairs of worlds of some families with a robot in each, and what the first robots observed."""
 
     def __init__(
         self,
@@ -59,7 +62,7 @@ class ModelAudit:
         speed_mps: float = 1.0,
         seed: int = 0,
     ) -> None:
-        """`device` is where the networks are; the worlds are on the CPU."""
+        """`device` is that of the networks; the worlds are on the CPU."""
         self.robot, self.device, self._seed = robot, device, seed
         self.families = list(families or FAMILIES)
         courses = bank_of(self.families, DIFFICULTIES, seed)
@@ -78,12 +81,12 @@ class ModelAudit:
         self._off: list[Tensor] = []
         self._way: list[Tensor] = []
 
-    # --- sensed ---------------------------------------------------------------------------------
+    # --- observations ---------------------------------------------------------------------------
     @torch.no_grad()
     def sensed(self, steps: int = 25) -> Iterator[dict[str, Any]]:
-        """A row for each observation beside the usual ones: how far what mirrored worlds observe is
-        from the mirror image, under mirrored actions. Networks obey any rep, worlds only the right
-        one."""
+        """Returns a row for each of the user's observations: how far the observations of mirrored
+        worlds, under mirrored actions, are from mirror images. Networks obey any Rep, even a wrong
+        one; worlds obey only the right one."""
         env, names = self.env, [term.name for term in self.env.spaces.extra]
         if not names:
             return
@@ -107,10 +110,10 @@ class ModelAudit:
                 "pass": errors[name] <= SENSED * largest[name],
             }
 
-    # --- driven ---------------------------------------------------------------------------------
+    # --- behaviour ------------------------------------------------------------------------------
     @torch.no_grad()
     def drive(self, steps: int = STEPS) -> None:
-        """Both halves of the pairs, each by an agent of its own: in one batch a row's place could
+        """Runs both halves of the pairs, each with its own agent: in one batch a row's place could
         change the order of a sum."""
         env, half = self.env, self.pairs
         one, two = (Agent(self.networks, half, self.device) for _ in range(2))
@@ -128,7 +131,8 @@ class ModelAudit:
                 self._way.append((here_w - start_w).norm(dim=1))
 
     def lived(self) -> Iterator[dict[str, Any]]:
-        """A row a family: how far apart a robot and the image of its partner were at most, m."""
+        """Returns a row for each family: the largest distance between a robot and the mirror image
+        of its partner, m."""
         off, way = torch.stack(self._off), torch.stack(self._way)  # [T, P]
         claims = self.claims["actor"]
         for k, family in enumerate(self.families):
@@ -143,10 +147,10 @@ class ModelAudit:
                 "pass": worst <= LIMIT_M if claims else None,
             }
 
-    # --- fed ------------------------------------------------------------------------------------
+    # --- networks -------------------------------------------------------------------------------
     @torch.no_grad()
     def parts(self) -> Iterator[dict[str, Any]]:
-        """A row a network: its largest output, and the largest error under the mirror."""
+        """Returns a row for each network: its largest output and its largest mirror error."""
         with numerics("fp32", self.device):
             here, there = self._think(mirrored=False), self._think(mirrored=True)
         for name, rep in self._reps().items():
@@ -160,7 +164,7 @@ class ModelAudit:
             }
 
     def _think(self, *, mirrored: bool) -> Outputs:
-        """Every network's outputs over all that was observed, or over its mirror image."""
+        """The outputs of every network for all that was observed, or for its mirror image."""
         policy, model = self.networks
         n, action = self.pairs, policy.action
         generator = torch.Generator().manual_seed(self._seed + 1)
@@ -178,7 +182,7 @@ class ModelAudit:
                 gumbel = model.categoricals.rep(gumbel) if mirrored else gumbel
                 for name, x in _seen(state, obs, fresh, gumbel).items():
                     told[name].append(x)
-                # What it did, and more: a robot that has learned nothing hardly moves.
+                # Random actions are added, because an untrained robot hardly moves.
                 state.record((action(done) if mirrored else done) + 0.5 * also_does)
                 obs = {**obs, LATENT: state.h}
             told["actor"].append(policy.act(obs, explores))
@@ -205,7 +209,8 @@ class ModelAudit:
         return reps
 
     def _parted(self, obs: Outputs) -> tuple[Outputs, Outputs]:
-        """The first worlds' and their images' observations, where the networks are, to last."""
+        """Copies of the observations of the first worlds and of their mirror images, on the
+        networks' device."""
         parts: tuple[Outputs, Outputs] = ({}, {})
         for name, x in obs.items():
             for part, half in zip(parts, x.chunk(2), strict=True):
@@ -222,7 +227,8 @@ def rounded(obs: Outputs) -> Outputs:
 
 
 def _seen(state: LatentState, obs: Mapping[str, Tensor], fresh: Tensor, noise: Tensor) -> Outputs:
-    """What the parts of the world model say to an observation, if it is a tick; else nothing."""
+    """The outputs of the world model's parts for an observation, if it is a tick; otherwise
+    empty."""
     model = state.model
     depth, prop = model.codec.from_linear(obs["depth_noisy"]), model.prop_of(obs)
     if not state.observe(fresh, lambda: (depth, prop, noise)):

@@ -26,7 +26,8 @@ def bench(
     repeats: int = 15,
     graph: bool = False,
 ) -> list[dict[str, Any]]:
-    """Rows of parameters by part, then of median milliseconds; `graph` replays CUDA graphs."""
+    """Returns rows of parameters by part, then of median milliseconds; `graph` replays CUDA
+    graphs."""
     models = {name: make(equivariant=eq).to(device) for name, eq in ARMS.items()}
     sizes = {name: model.n_parameters for name, model in models.items()}
     rows: list[dict[str, Any]] = [
@@ -59,14 +60,14 @@ def bench(
 
 
 def make(*, equivariant: bool) -> WorldModel:
-    """The model at its default size, for the first robot."""
+    """Builds the model at its default size, for the first robot."""
     torch.manual_seed(0)
     spec = EnvCfg(camera=DepthCameraCfg()).spec
     return WorldModel(WorldModelCfg(equivariant=equivariant), spec)
 
 
 def tick(model: WorldModel, n: int, device: str) -> Callable[[], None]:
-    """Embedding and posterior, as after every k-th observation."""
+    """A call that computes embedding and posterior, as at every k-th observation."""
     latent, first = model.initial(n, device), torch.zeros(n, dtype=torch.bool, device=device)
     depth, prop = torch.zeros(n, *model.image, device=device), _normal(device, n, model.prop.dim)
     actions = _normal(device, n, model.k, model.action.dim)
@@ -80,7 +81,7 @@ def tick(model: WorldModel, n: int, device: str) -> Callable[[], None]:
 
 
 def step(model: WorldModel, batch: int, ticks: int, device: str) -> Callable[[], None]:
-    """The loss of `batch` sequences, and all gradients."""
+    """A call that computes the loss of `batch` sequences and all gradients."""
     lead = (batch, ticks)
     first = torch.zeros(lead, dtype=torch.bool, device=device)
     image = torch.full((*lead, *model.image), 100, dtype=torch.uint8, device=device)

@@ -17,9 +17,9 @@ HIDDEN = 3
 
 
 class MujocoRenderer:
-    """Boxes only, as our camera sees them by default, of all worlds of an engine.
+    """Renders the boxes, which is all that our camera sees by default, of all worlds of an engine.
 
-    It looks from where MuJoCo last placed the camera: before the last physics step.
+    It renders from where MuJoCo last placed the camera: before the last physics step.
     """
 
     def __init__(self, engine: GpuEngine, optics: OpticsCfg) -> None:
@@ -43,7 +43,7 @@ class MujocoRenderer:
             )
 
     def __call__(self) -> None:
-        """Render; bounding volumes follow the worlds first."""
+        """Renders, after updating the bounding volumes."""
         m, d = self._engine.mujoco
         with wp.ScopedDevice(wp.device_from_torch(self._engine.device)):
             mjw.refit_bvh(m, d, self._context)
@@ -58,11 +58,11 @@ class MujocoRenderer:
 
 
 def try_renderer(build: Callable[[], MujocoRenderer]) -> tuple[MujocoRenderer | None, str]:
-    """A renderer that has rendered once, or why there is none."""
+    """Returns a renderer that has rendered once, or the reason why there is none."""
     try:
         renderer = build()
         renderer()
         wp.synchronize()
-    except Exception as error:  # a rival's failure is a line in the report, never ours
+    except Exception as error:  # a rival's failure is a line in the report, not a crash
         return None, f"{type(error).__name__}: {error}".splitlines()[0]
     return renderer, ""

@@ -1,8 +1,8 @@
-"""A trained robot and the size of a box or gap in; how it moves at the obstacle out.
+"""Measures how a trained robot moves at the edge of a box or gap of a given size.
 
-What counts is the time in which the base is near the edge, from NEAR_M before it to PAST_M past it:
-how evenly left and right legs carry, how often the robot is on one foreleg alone, how much it rolls
-and yaws; then with what impulse it takes off, and how many end standing at the wall.
+It measures while the base is near the edge, from NEAR_M before it to PAST_M past it: how evenly
+left and right legs carry the load, how often the robot is on one foreleg alone, how much it rolls
+and yaws; then the impulse of the take-off, and how many robots end standing at the wall.
 """
 
 from collections.abc import Iterator, Sequence
@@ -24,17 +24,19 @@ from swap.sim import CONTROL_DT
 
 NEAR_M, PAST_M = 1.0, 0.5
 PUSH_S = 0.4
-"""An impulse is what has changed the base's speed over this time before the hind feet leave."""
+"""The impulse is the mass times the base's change of velocity over this time before the hind feet
+leave the ground."""
 LOW_M = 0.15
-"""A foot whose centre is lower above the ground than this is on it, not on the wall."""
+"""A foot whose centre is less than this above the ground counts as on the ground, not on the
+wall."""
 STOOD_M = 0.3
-"""Who got no further past the edge than this and then stood still, stood at the wall."""
+"""A robot that stood still, no further past the edge than this, counts as standing at the wall."""
 EDGES = ("box", "gap", "tilted_box", "tilted_gap")
 
 
 @dataclass(frozen=True)
 class ObstacleMotion:
-    """N trials, [N] each; nan where there was nothing to measure."""
+    """Figures of N trials, [N] each; nan where there was nothing to measure."""
 
     success: Tensor  # bool
     stalled: Tensor  # bool: stood at the wall in the end
@@ -64,7 +66,7 @@ class ObstacleMotion:
 
 
 def near_edge(course: Course) -> float:
-    """Where the obstacle begins, m ahead of x = 0."""
+    """The x at which the obstacle begins, in m."""
     width = course.size if course.family.endswith("gap") else 0.0
     return course.goal_x - width
 
@@ -81,7 +83,7 @@ def measure(
     side: Side = "both",
     tilt_deg: tuple[float, float] | None = None,
 ) -> Iterator[dict[str, Any]]:
-    """A row a speed and size."""
+    """Returns a row for each speed and size."""
     if family not in EDGES:
         raise UserError(f"'{family}' has no edge to take off from; use {', '.join(EDGES)}")
     tilt_deg = tilt_deg or robot.cfg.env.tilt_deg
@@ -100,7 +102,7 @@ def measure(
 
 @torch.no_grad()
 def observe(robot: TrainedRobot, env: Trials, courses: Sequence[Course]) -> ObstacleMotion:
-    """One trial in each world, to its end."""
+    """Runs one trial in each world, to its end."""
     agent, obs = robot.agent_for(env), env.reset()
     watch = EdgeWatch(env, courses)
     for _ in range(env.cfg.episode_steps + 1):
@@ -130,7 +132,7 @@ class EdgeWatch:
         self._gained = torch.full((n, 2), torch.nan, device=device)
 
     def add(self, running: Tensor) -> None:
-        """A control step has passed for those who were `running` [N]."""
+        """Adds a control step of the robots that were `running` [N]."""
         state = self.env.engine.state
         x = state.base_pos[:, 0] - self._edge
         near = running & (x > -NEAR_M) & (x < PAST_M)
@@ -148,7 +150,7 @@ class EdgeWatch:
         self._push(running)
 
     def _push(self, running: Tensor) -> None:
-        """Where a hind foot stands on the near ground, take-off is not earlier than now."""
+        """Moves the take-off to the present for robots with a hind foot on the near ground."""
         state, vel = self.env.engine.state, self.env.engine.state.base_lin_vel[:, [0, 2]]
         self._past_vel = [*self._past_vel, vel.clone()][-round(PUSH_S / CONTROL_DT) - 1 :]
         foot = state.foot_pos
@@ -163,7 +165,7 @@ class EdgeWatch:
         x = outcome.far_m - self._edge
         mass = self.env.robot.mass + self.env.engine.drawn.payload
         left = x.new_full((), torch.nan)
-        crossed = torch.where(x > 0, mass, left)[:, None]  # of the others none took off
+        crossed = torch.where(x > 0, mass, left)[:, None]  # the others never took off
         return ObstacleMotion(
             success=outcome.success,
             stalled=stood & (x > -NEAR_M) & (x < STOOD_M),

@@ -1,9 +1,10 @@
-"""A trained robot in; whether its trials on courses and on their mirror images, with mirrored luck,
-end alike, trial by trial, out.
+"""Compares, trial by trial, how a trained robot does on courses and on their mirror images, with
+mirrored random numbers.
 
-Success on the two sides may agree by chance. Here start, noise, body and motors of every trial on
-the right are the mirror image of one on the left, so a robot that mirrors exactly must do there
-what it did here, up to the rounding of the physics. Observations are rounded as in `model_audit`.
+Equal success rates on the two sides may be chance. Here start, noise, body and motors of every
+trial on the right are the mirror image of one on the left, so a robot that mirrors exactly must do
+the same on both sides, up to the rounding of the physics. Observations are rounded as in
+`model_audit`.
 """
 
 from collections.abc import Iterator, Sequence
@@ -23,15 +24,15 @@ from swap.policy import Agent
 from swap.runs.trained_robot import TrainedRobot
 
 APART_M = 0.05
-"""Pairs whose bases are ever further apart than this have parted."""
+"""Two robots of a pair have parted if their bases were ever further apart than this."""
 ALIKE = 0.99
-"""So many pairs of an equivariant robot must end alike. All that were tried did; a walking robot
-amplifies the rounding of its physics, though, and of very many pairs one may part."""
+"""Fraction of the pairs of an equivariant robot that must end alike. All that were tried did; but
+walking amplifies the rounding of the physics, so among very many pairs one may part."""
 
 
 @dataclass(frozen=True)
 class PairedResults:
-    """[P] each: the trial on the course, and on its mirror image."""
+    """Results [P] of the trials on the courses and on their mirror images."""
 
     reason: Tensor  # long, an EndReason
     mirrored_reason: Tensor
@@ -39,7 +40,7 @@ class PairedResults:
 
     @property
     def alike(self) -> float:
-        """Share of the pairs that end for the same reason."""
+        """Fraction of the pairs that end for the same reason."""
         return float((self.reason == self.mirrored_reason).float().mean())
 
     @property
@@ -62,12 +63,12 @@ def paired_trials(
     speed_mps: float = 1.0,
     seed: int = 0,
 ) -> PairedResults:
-    """One trial on each course and one on its mirror image; the worlds are on the CPU."""
+    """Runs one trial on each course and one on its mirror image; the worlds are on the CPU."""
     cfg = replace(robot.cfg.env, random=replace(robot.cfg.env.random, push_every_s=0.0))
     time_s = TIME_S / min(speed_mps, 1.0)
     env, half = Pairs(cfg, courses, speed_mps=speed_mps, seed=seed, time_s=time_s), len(courses)
     networks = robot.networks_for(env, device)
-    # An agent a side: in one batch a row's place could change the order of a sum.
+    # One agent per side: in one batch a row's place could change the order of a sum.
     agents = [Agent(networks, half, device) for _ in range(2)]
     obs, apart_m = env.reset(), torch.zeros(half)
     with numerics("fp32", device):
@@ -89,7 +90,8 @@ def paired_trials(
 def tried_rows(
     robot: TrainedRobot, families: Sequence[str], trials: int, device: str, seed: int
 ) -> Iterator[dict[str, Any]]:
-    """A row a family: so many pairs, in turn at each of the audit's difficulties."""
+    """Returns a row for each family: `trials` pairs, in turn at each of the audit's
+    difficulties."""
     for family in families:
         courses = [
             course_of(

@@ -1,11 +1,11 @@
-"""A robot with a world model in; how far its decoded depth images are from what was there, out:
-by tick, by pixel, and by side.
+"""Measures the error of the depth images that a robot's world model decodes: by tick, by pixel, and
+by side.
 
-The robot is driven on courses that are high on the left and on their mirror images, and at every
-tick of its world model the depth that the latent decodes to is compared with the camera's image
-without noise, in metres. So each side has sequences that a robot made there by itself. Beside that
-the model hears each sequence a second time as its exact mirror image, and decodes that. An
-equivariant model then makes the mirrored error, bit for bit.
+The robot acts on courses that are high on the left and on their mirror images. At every tick of its
+world model the decoded depth is compared with the camera's image without noise, in metres. So each
+side has sequences that a robot made there itself. In addition, the model gets the exact mirror
+image of each sequence, and decodes that. An equivariant model then makes the mirrored error, bit
+for bit.
 """
 
 from collections.abc import Mapping, Sequence
@@ -30,16 +30,16 @@ Row = dict[str, Any]
 
 
 class Listener:
-    """A world model that follows what somebody else's robots observe and do, or its mirror image;
-    it acts on nothing."""
+    """A world model that follows what other robots observe and do, or the mirror image of that; it
+    does not act."""
 
     def __init__(self, model: WorldModel, n: int, device: torch.device, *, mirrored: bool) -> None:
         self.model, self.mirrored = model, mirrored
         self.state = LatentState(model, n, device)
 
     def observe(self, obs: Obs) -> Tensor | None:
-        """A new observation; at a tick |decoded - clean| in metres [N, rows, cols], as the camera
-        saw it: that of a mirrored image is mirrored back."""
+        """Takes a new observation; at a tick returns |decoded - clean| in metres [N, rows, cols],
+        in the camera's orientation: for a mirrored sequence it is mirrored back."""
         model = self.model
 
         def read() -> tuple[Tensor, Tensor, None]:
@@ -61,7 +61,7 @@ class Listener:
 
 @dataclass(frozen=True)
 class Errors:
-    """Of one set of sequences, in metres."""
+    """The errors of one set of sequences, in metres."""
 
     images: Tensor  # [T, N] mean over the pixels of each image; nan once a trial is over
     pixels: Tensor  # [rows, cols] mean over images
@@ -71,7 +71,8 @@ class Errors:
         return float(self.images.nanmean())
 
     def by_tick(self) -> list[dict[str, float]]:
-        """The mean over trials with its 95 % interval, as long as any goes on."""
+        """The mean over trials with its 95 % interval, for every tick at which any trial still
+        runs."""
         rows = []
         for tick, images in enumerate(self.images):
             there = images[~images.isnan()].double()
@@ -87,12 +88,12 @@ class Errors:
 
 @dataclass(frozen=True)
 class Reconstructions:
-    """The same sequences as they are and mirrored."""
+    """The errors of the same sequences, as they are and mirrored."""
 
     straight: Errors
     mirrored: Errors
     gap_m: float
-    """The largest difference of the two errors in any pixel of any image."""
+    """The largest difference between the two errors in any pixel of any image."""
 
 
 @torch.no_grad()
@@ -106,7 +107,7 @@ def reconstruct(
     seed: int = 0,
     driver: TrainedRobot | None = None,
 ) -> Reconstructions:
-    """One trial on each course. `driver`: whose robot acts, if not `robot` itself."""
+    """Runs one trial on each course. `driver` is the robot that acts, if not `robot` itself."""
     acts = driver or robot
     for one in (robot, acts):
         if not one.has_world_model:
@@ -148,7 +149,7 @@ SEQUENCES = {"straight": "as they were", "mirrored": "mirrored"}
 
 
 def rows_of(side: str, both: Reconstructions) -> tuple[list[Row], list[Row]]:
-    """What was measured on one side, of whole sequences and of every tick."""
+    """The results of one side, for whole sequences and for every tick."""
     whole, ticks = [], []
     for name, words in SEQUENCES.items():
         errors: Errors = getattr(both, name)
@@ -160,11 +161,11 @@ def rows_of(side: str, both: Reconstructions) -> tuple[list[Row], list[Row]]:
 
 
 def map_of(errors: Errors) -> list[str]:
-    """The mean error of every pixel in mm, a line a row of the image."""
+    """The mean error of every pixel in mm, one line for each row of the image."""
     return [" ".join(map(str, row)) for row in (1000 * errors.pixels).round().int().tolist()]
 
 
 def claims(robot: TrainedRobot) -> bool:
-    """Whether its world model is to mirror exactly."""
+    """Whether its world model claims to mirror exactly."""
     model = robot.cfg.learning.model
     return model is not None and model.net.equivariant

@@ -1,4 +1,4 @@
-"""What `swap reconstruct` wrote in, a figure out: the error by tick, and maps of it by pixel."""
+"""Draws the results of `swap reconstruct`: the error by tick, and maps of it by pixel."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -12,17 +12,18 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 Measured = Mapping[str, Any]
-"""A file of `swap reconstruct --json`."""
+"""The contents of a file of `swap reconstruct --json`."""
 PANELS = (
     ("robots' own sequences", ("left", "as they were"), ("right", "as they were")),
     ("the left side's sequences", ("left", "as they were"), ("left", "mirrored")),
 )
-"""Title; what is drawn solid, and what dashed: where, and which sequences."""
+"""The title of a panel; then the side and the sequences that are drawn solid, and those that are
+dashed."""
 MAPS = (("left", "straight"), ("right", "straight"), ("left", "mirrored"))
 
 
 def reconstruction_figure(arms: Mapping[str, Sequence[Measured]]) -> "Figure":
-    """Arms by name, one file a seed: their mean, and between seeds the least and the most."""
+    """Draws arms by name, each with one file per seed: their mean, and the range over seeds."""
     import matplotlib
     from matplotlib.figure import Figure
 
@@ -60,14 +61,14 @@ def _draw(
     values = np.array([[curve[t]["error_m"] for t in ticks] for curve in curves])
     if len(curves) > 1:
         low, high = values.min(0), values.max(0)
-    else:  # of one robot the interval over its trials
+    else:  # for one robot, the interval over its trials
         low, high = (np.array([curves[0][t][key] for t in ticks]) for key in ("low", "high"))
     axes.fill_between(ticks, low, high, color=look["color"], alpha=0.18, linewidth=0)
     axes.plot(ticks, values.mean(0), label=label, **look)
 
 
 def _draw_maps(figure: Any, arms: Mapping[str, Sequence[Measured]]) -> None:
-    """A row an arm; all with one scale."""
+    """Draws one row of maps for each arm, all on the same scale."""
     maps = {
         (name, *where): np.mean([_map(file, *where) for file in files], 0)
         for name, files in arms.items()

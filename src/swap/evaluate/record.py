@@ -1,7 +1,8 @@
 """Finds the largest box and gap that a trained robot masters in a wanted fraction of trials.
 
-By bisection: a probe is so many trials of one size, and success is taken to fall as sizes grow. All
-searches go on side by side and share their probes: each round measures the next size of everyone.
+It uses bisection: a probe is a number of trials of one size, and success is assumed to fall as
+sizes grow. All searches run together and share their probes: each round measures the next size of
+every search.
 """
 
 import math
@@ -19,7 +20,7 @@ from swap.runs.trained_robot import TrainedRobot
 OBSTACLES = ("box", "gap")
 FRACTIONS = (0.9, 0.5)
 STEP_M = 0.02
-"""A search ends when its bracket is no wider."""
+"""A search ends when its bracket is no wider than this."""
 PUBLISHED = (
     ("Zhuang et al.", 60, 40),
     ("Cheng et al.", 80, 50),
@@ -29,12 +30,12 @@ PUBLISHED = (
     ("Kim et al.", 130, 60),
     ("SWAP, the paper", 213, 163),
 )
-"""Who, gap and box in cm, as the paper's comparison has them: each with a robot of its own."""
+"""Authors, gap and box in cm, from the paper's comparison; each used a different robot."""
 
 
 @dataclass(frozen=True)
 class Probe:
-    """So many trials of one size, and how many succeeded."""
+    """A number of trials of one size, and how many succeeded."""
 
     size: float
     won: int
@@ -46,46 +47,48 @@ class Probe:
 
     @property
     def interval(self) -> tuple[float, float]:
-        """95 %, by Wilson."""
+        """The 95 % Wilson interval."""
         return wilson(self.won, self.trials)
 
 
 @dataclass(frozen=True)
 class Search:
-    """For the largest size between `low` and `high` that succeeds in `share` of the trials."""
+    """Searches for the largest size between `low` and `high` that succeeds in `fraction` of the
+    trials."""
 
     fraction: float
     low: float
     high: float
 
     def bracket(self, probes: Sequence[Probe]) -> tuple[float | None, float | None]:
-        """The largest size that passed below the smallest that failed, and that one; None for what
-        has not been probed. Where probes contradict each other it is the smaller size."""
+        """The largest size that passed below the smallest that failed, and the latter; None for
+        what has not been probed. If probes contradict each other, the smaller size counts."""
         failed = min((p.size for p in probes if p.rate < self.fraction), default=None)
         sizes = [p.size for p in probes if p.rate >= self.fraction]
         return max((s for s in sizes if failed is None or s < failed), default=None), failed
 
     def next(self, probes: Sequence[Probe]) -> float | None:
-        """The size to probe next, whole centimetres within; None when all is known."""
+        """The size to probe next, in whole centimetres between the ends; None when the search is
+        over."""
         passed, failed = self.bracket(probes)
         low, high = self._ends(probes)
         if high - low > STEP_M + 1e-9:
             return round((low + high) / 2, 2)
-        # The ends are only taken for granted until a search comes to them.
+        # The ends are assumed, and probed only if a search gets there.
         if failed is None:
             return None if passed == self.high else self.high
         return self.low if passed is None and failed > self.low else None
 
     def left(self, probes: Sequence[Probe]) -> int:
-        """About how many probes are still to come."""
+        """About how many probes are left."""
         if self.next(probes) is None:
             return 0
         low, high = self._ends(probes)
         return max(1, math.ceil(math.log2(max(high - low, STEP_M) / STEP_M)))
 
     def interval(self, probes: Sequence[Probe]) -> tuple[float | None, float | None]:
-        """From the largest size whose Wilson interval lies above the wanted share to the smallest
-        whose interval lies below it; None where there is none."""
+        """From the largest size whose Wilson interval lies above the wanted fraction to the
+        smallest whose interval lies below it; None where there is none."""
         above = max((p.size for p in probes if p.interval[0] > self.fraction), default=None)
         return above, min((p.size for p in probes if p.interval[1] < self.fraction), default=None)
 
@@ -100,8 +103,8 @@ Probes = dict[str, list[Probe]]
 
 
 def contradiction(probes: Sequence[Probe]) -> tuple[Probe, Probe] | None:
-    """Two sizes, the larger of which succeeded more often beyond doubt: their intervals are apart.
-    The pair that is farthest apart; None if success falls as sizes grow."""
+    """Two sizes of which the larger succeeded significantly more often, that is, their intervals do
+    not overlap. Returns the pair that is farthest apart; None if success falls as sizes grow."""
     pairs = [
         (small, large)
         for small, large in combinations(sorted(probes, key=lambda p: p.size), 2)
@@ -113,8 +116,8 @@ def contradiction(probes: Sequence[Probe]) -> tuple[Probe, Probe] | None:
 def probed(
     searches: Searches, probe: Callable[[Sequence[tuple[str, float]], Probes], Sequence[Probe]]
 ) -> Probes:
-    """All probes it takes to end all searches. `probe` is given (family, size) pairs to measure,
-    and the probes so far."""
+    """Runs all probes that the searches need. `probe` gets the (family, size) pairs to measure, and
+    the probes so far."""
     known: Probes = {family: [] for family in searches}
     while wanted := _next(searches, known):
         for (family, _), found in zip(wanted, probe(wanted, known), strict=True):
@@ -123,7 +126,7 @@ def probed(
 
 
 def _next(searches: Searches, known: Probes) -> list[tuple[str, float]]:
-    """What all searches want to know now, each size once."""
+    """The sizes that all searches need next, each once."""
     wanted = {
         (family, one.next(known[family])) for family, mine in searches.items() for one in mine
     }
@@ -139,7 +142,7 @@ def search_all(
     seed: int = 0,
     told: Callable[[Progress], None] | None = None,
 ) -> tuple[Searches, Probes]:
-    """The searches for boxes and gaps, one a share, and the probes that answer them."""
+    """Returns the searches for boxes and gaps, one for each fraction, and their probes."""
     searches = {
         name: [
             Search(share, FAMILIES[name].size.low, FAMILIES[name].max_size) for share in FRACTIONS
@@ -176,7 +179,8 @@ def search_all(
 
 
 def record_table(searches: Searches, probes: Probes, robot: Robot) -> list[dict[str, Any]]:
-    """A row a family and share; sizes in metres, None where even the smallest is too large."""
+    """A row for each family and fraction; sizes in metres, None if even the smallest is too
+    large."""
     rows = []
     for family, mine in searches.items():
         found = probes[family]

@@ -19,7 +19,7 @@ T = TypeVar("T")
 NOISE = 0.5
 """Standard deviation of the actions."""
 REACH_M = 0.7
-"""No part of a robot is further from its base along the ground."""
+"""No part of a robot is further than this from its base along the ground."""
 
 
 def bank_of(
@@ -27,7 +27,7 @@ def bank_of(
     difficulties: Sequence[float] = (0.1, 0.4, 0.7, 1.0),
     seed: int = 0,
 ) -> list[Course]:
-    """A course of each family (all, if none is named) at each difficulty."""
+    """Builds a course of each family (all, if none is named) at each difficulty."""
     rng = np.random.default_rng(seed)
     return [make(name, d, rng) for d in difficulties for name in families or FAMILIES]
 
@@ -37,17 +37,19 @@ def everyone(engine: Engine) -> Tensor:
 
 
 def moved(parts: T, device: torch.device | str) -> T:
-    """A dataclass of tensors on another device; the same one if it is there already."""
+    """Moves a dataclass of tensors to another device; returns the same one if it is there
+    already."""
     values = {field.name: getattr(parts, field.name) for field in fields(parts)}  # type: ignore[arg-type]
     return type(parts)(**{name: value.to(device) for name, value in values.items()})
 
 
 def dropped(robot: Robot, courses: Sequence[Course], rng: np.random.Generator) -> Start:
-    """A robot a course, anywhere from the start to the goal, just above the ground and moving.
+    """Places one robot on each course, anywhere from the start to the goal, just above the ground
+    and moving.
 
-    Every other one is nearly upright and lands on its feet; the rest fall as they will, on their
-    backs and sides too, so that feet, shanks, thighs and trunk all meet the obstacle. No shape
-    starts inside a box.
+    Every other robot is nearly upright and lands on its feet; the rest fall in any pose, also on
+    backs and sides, so that feet, shanks, thighs and trunk all meet the obstacle. No shape starts
+    inside a box.
     """
     n = len(courses)
     wild = np.where(np.arange(n) % 2, 1.0, 0.2)[:, None]
@@ -73,7 +75,7 @@ def dropped(robot: Robot, courses: Sequence[Course], rng: np.random.Generator) -
 
 
 def acting(robot: Robot, n: int, generator: torch.Generator) -> Tensor:
-    """Joint targets [n, 12]: the default pose and noise."""
+    """Joint targets [n, 12]: the default pose plus noise."""
     noise = torch.randn(n, len(robot.joints), generator=generator, device=generator.device)
     pose = torch.tensor(robot.default_pose, device=generator.device)
     return pose + NOISE * robot.action_scale * noise

@@ -1,7 +1,7 @@
-"""Measures how fast and with how much memory worlds are stepped and sensors computed.
+"""Measures the speed and memory of stepping worlds and computing sensors.
 
-Whatever is compared takes turns in one run. Every figure is a median over slices of time that were
-waited for at both ends, after a warm-up that compiles.
+Whatever is compared takes turns in one run. Every figure is a median over slices of time, with the
+device synchronised at both ends, after a warm-up that compiles.
 """
 
 import gc
@@ -26,11 +26,11 @@ from swap.sim.gpu import GpuEngine
 Job = Callable[[], Any]
 
 WORLDS = {"cpu": (64, 128), "cuda": (1024, 6000, 16384)}
-"""What each kind of device is asked for, unless told otherwise."""
+"""Default numbers of worlds for each kind of device."""
 RIVAL_WORLDS = 64
-"""Where a GPU is timed, the CPU's engines are raced at this size beside it."""
+"""When a GPU is timed, the engines are also compared on the CPU, with this many worlds."""
 RESET_RATE = 1 / 500
-"""Episodes of 10 s: this share of the worlds starts anew at each control step."""
+"""Fraction of the worlds that is reset at each control step, as with episodes of 10 s."""
 SLICE_S = 0.1
 
 
@@ -42,10 +42,10 @@ def bench(
     slots: int = 32,
     seconds: float = 2.0,
 ) -> Iterator[dict[str, Any]]:
-    """A row for each engine and world count; figures that cannot be had here are None.
+    """Returns a row for each engine and world count; figures that cannot be measured here are None.
 
     On the CPU the `gpu` engine is mujoco-warp on Warp's CPU device, and each pair of rows is one
-    race; its `speed-up` is the cpu engine's steps a second over its own.
+    race; its `speed-up` is the cpu engine's steps per second over its own.
     """
     kind = device.split(":")[0]
     it, bank = robot or load("apollo"), bank_of()
@@ -66,7 +66,8 @@ def bench(
 
 
 def race(jobs: dict[str, Job], *, seconds: float, device: str = "cpu") -> dict[str, float]:
-    """Seconds a call of each job: the median over slices of about SLICE_S, the jobs in turn."""
+    """Seconds per call of each job: the median over slices of about SLICE_S; the jobs take
+    turns."""
     calls = {}
     for name, job in jobs.items():
         _timed(job, 1, device)
@@ -80,7 +81,7 @@ def race(jobs: dict[str, Job], *, seconds: float, device: str = "cpu") -> dict[s
 
 
 def _timed(job: Job, calls: int, device: str) -> float:
-    """Seconds a call."""
+    """Seconds per call."""
     _wait(device)
     start = time.perf_counter()
     for _ in range(calls):
@@ -95,7 +96,8 @@ def _wait(device: str) -> None:
 
 
 def _memory_mib(device: str) -> float:
-    """In use now: on a GPU by everything, torch's and Warp's pools included; else this process."""
+    """Memory in use: on a GPU by everything, including the pools of torch and Warp; otherwise by
+    this process."""
     gc.collect()
     if device.startswith("cuda"):
         torch.cuda.empty_cache()
@@ -107,7 +109,7 @@ def _memory_mib(device: str) -> float:
 
 
 class _Entry:
-    """One engine with its sensors, and what it is timed at."""
+    """One engine with its sensors, and the jobs that are timed."""
 
     def __init__(
         self, name: str, robot: Robot, bank: Sequence[Course], n: int, device: str, slots: int
@@ -164,7 +166,7 @@ class _Entry:
         self.engine.step(self._targets[self._turn])
 
     def step_and_reset(self) -> None:
-        """A control step, then new courses, motors and starts for the worlds whose time is up."""
+        """Takes a control step, then resets some worlds with new courses, motors and starts."""
         self.step()
         mask = self._masks[self._turn]
         ids = torch.randint(
@@ -175,14 +177,14 @@ class _Entry:
         self.engine.reset(mask)
 
     def warm_up(self) -> None:
-        """Compile whatever will be timed."""
+        """Compiles whatever will be timed."""
         for job in (self.step, self.step_and_reset, *self.jobs.values()):
             job()
         _wait(self.device)
 
 
 def _race_engines(entries: Sequence[_Entry], seconds: float) -> Iterator[dict[str, Any]]:
-    """Engines on one device take turns; then each entry's sensors and their rival do."""
+    """Times engines on one device in turn; then each entry's sensors and their rival."""
     device = entries[0].device
     steps: dict[str, Job] = {}
     for entry in entries:

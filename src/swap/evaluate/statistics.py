@@ -1,9 +1,9 @@
-"""Scores of several seeds in; their interquartile mean, its interval, and how likely one arm does
-better than another, out.
+"""Computes statistics over seeds: the interquartile mean, its interval, and the probability that
+one arm does better than another.
 
 Scores are [S, P]: what each of S seeds reached at each of P points (families and sizes). Trainings
 differ by their seed, so seeds are resampled, never trials: 1500 trials of one robot say nothing
-about another one. The definitions are those of Agarwal et al., Deep Reinforcement Learning at the
+about another robot. The definitions are those of Agarwal et al., Deep Reinforcement Learning at the
 Edge of the Statistical Precipice, 2021. Leading axes are batches.
 """
 
@@ -23,8 +23,8 @@ class Interval(NamedTuple):
 
 
 def interquartile_mean(scores: np.ndarray) -> np.ndarray:
-    """[..., S, P] -> [...]: the mean of all scores without the lowest and the highest quarter,
-    rounded down: of fewer than four scores all count."""
+    """[..., S, P] -> [...]: the mean of all scores without the lowest and the highest quarter
+    (rounded down, so that fewer than four scores all count)."""
     every = np.sort(scores.reshape(*scores.shape[:-2], -1), axis=-1)
     cut = every.shape[-1] // 4
     mean: np.ndarray = every[..., cut : every.shape[-1] - cut].mean(-1)
@@ -32,8 +32,8 @@ def interquartile_mean(scores: np.ndarray) -> np.ndarray:
 
 
 def probability_of_improvement(ours: np.ndarray, theirs: np.ndarray) -> np.ndarray:
-    """[..., S, P] and [..., T, P] -> [...]: how likely a seed of ours is better than one of theirs
-    at the same point, mean over points; a tie counts half."""
+    """[..., S, P] and [..., T, P] -> [...]: the probability that a seed of ours is better than one
+    of theirs at the same point, averaged over points; a tie counts half."""
     a, b = ours[..., :, None, :], theirs[..., None, :, :]
     wins: np.ndarray = ((a > b) + 0.5 * (a == b)).mean((-3, -2, -1))
     return wins
@@ -45,8 +45,8 @@ def resampled(
     """[S, P] -> [resamples, S, P]: seeds drawn with replacement, each arm being a stratum.
 
     `whole`: a seed is drawn with all its points, since one robot was measured at all of them and is
-    good or bad at most. False draws anew at every point, as if each had robots of its own, which is
-    what rliable does; a mean over points then looks surer than it is.
+    good or bad at most of them. False draws anew at every point, as if each point had its own
+    robots, which is what rliable does; a mean over points then looks more certain than it is.
     """
     seeds, points = scores.shape
     drawn = rng.integers(seeds, size=(resamples, seeds, 1 if whole else points))
@@ -61,7 +61,7 @@ def bootstrap(
     seed: int = 0,
     whole: bool = True,
 ) -> Interval:
-    """A statistic of one arm's scores, or of several arms', and its percentile interval."""
+    """A statistic of the scores of one or more arms, with its percentile interval."""
     rng = np.random.default_rng(seed)
     several = [resampled(np.asarray(arm), rng, resamples, whole=whole) for arm in arms]
     tail = (1 - level) / 2

@@ -1,8 +1,8 @@
 """Measures how often a trained policy succeeds, by family and size of the obstacle.
 
-Each point is so many trials of one size: one episode each, on a random course of its own, with mean
-actions, a fixed command, and the noise, randomisation and scattered starts of training. A trial is
-a success if the robot stands beyond the obstacle in time (see `swap.courses.success`).
+Each point is a number of trials of one size. A trial is one episode on its own random course, with
+mean actions, a fixed command, and the noise, randomisation and scattered starts of training. It is
+a success if the robot gets past the obstacle in time (see `swap.courses.success`).
 """
 
 from collections import Counter
@@ -26,16 +26,17 @@ from swap.runs.trained_robot import TrainedRobot
 from swap.sim import engine_for
 
 Side = Literal["left", "right", "both"]
-"""Where courses are high that have a high side: left, as they are built; right, all mirrored; both,
-every second trial mirrored."""
+"""The high side of tilted courses: left, as they are built; right, all mirrored; both, every second
+trial mirrored."""
 WORLDS = {"cpu": 2048, "gpu": 16384}
-"""Trials at a time, at most, by engine. On the CPU a world takes 0.4 MiB."""
+"""Most trials at a time, by engine. On the CPU a world takes 0.4 MiB."""
 TIME_S = 20.0
 """The time limit at 1 m/s and above; slower commands and long courses have more."""
 SPEEDS_MPS = (SLOW, 10.0)
-"""Commands that can be tried."""
+"""Lowest and highest commanded speed that can be measured."""
 LOOK_EVERY = 10
-"""Control steps between two looks at who has ended: on a GPU a look waits for the device."""
+"""Control steps between two checks of which trials have ended; on a GPU a check waits for the
+device."""
 
 
 @dataclass(frozen=True)
@@ -43,18 +44,18 @@ class Progress:
     """How far a measurement has come."""
 
     ended: int
-    """Trials that are over."""
+    """Number of trials that have ended."""
     trials: int
-    """Of so many."""
+    """Number of all trials."""
     fraction: float
-    """Of the work, from 0 to 1: an estimate within a batch of trials."""
+    """Fraction of the work that is done, 0 to 1; an estimate within a batch of trials."""
 
 
 def points(
     families: Sequence[str], per_family: int, max_difficulty: float = 1.0
 ) -> list[tuple[str, float]]:
-    """(family, difficulty), evenly from 0 to `max_difficulty`, or as far as a family can be built;
-    a family without sizes has one."""
+    """Pairs (family, difficulty), evenly spaced from 0 to `max_difficulty`, or as far as a family
+    can be built; a family without sizes has one point."""
     out = []
     for name in families:
         span, top = FAMILIES[name].size, min(max_difficulty, FAMILIES[name].max_difficulty)
@@ -72,9 +73,9 @@ def course_of(
     side: Side,
     tilt_deg: tuple[float, float] | None = None,
 ) -> Course:
-    """The course of one trial. It depends on nothing else: not on how many trials there are, nor
-    on what else is measured."""
-    size = round(size_of(family, difficulty) * 1e4)  # the same point, however it was asked for
+    """The course of one trial. It does not depend on how many trials there are, nor on what else is
+    measured."""
+    size = round(size_of(family, difficulty) * 1e4)  # the same for a size and for its difficulty
     rng = np.random.default_rng([seed, trial, size, *family.encode()])
     made = make(family, difficulty, rng, tilt_deg)
     return made.mirror() if side == "right" or (side == "both" and trial % 2) else made
@@ -94,14 +95,14 @@ def measure(
     why: bool = False,
     told: Callable[[Progress], None] | None = None,
 ) -> Iterator[dict[str, Any]]:
-    """A row a speed and point, batch by batch. `tilt_deg`: of tilted courses, by default as in the
-    robot's training. `blind`: with the camera blanked. `why`: rows tell the causes of failures.
-    `told` is called several times a batch."""
+    """Yields a row for each speed and point, batch by batch. `tilt_deg` is that of tilted courses,
+    by default as in the robot's training; `blind` blanks the camera; `why` adds causes of failures
+    to the rows; `told` is called with the progress several times per batch."""
     check_request(robot, trials, speeds_mps, seed, blind)
     tilt_deg = tilt_deg or robot.cfg.env.tilt_deg
     each, at_once = len(wanted) * trials, WORLDS[engine_for(device)]
     for pass_, speed in enumerate(speeds_mps):
-        reasons = torch.empty(0, dtype=torch.long)  # of the trials that are not in a row yet
+        reasons = torch.empty(0, dtype=torch.long)  # of trials that are not in a row yet
         values = torch.empty(0, len(RANDOM), dtype=torch.float64)  # of the same
         rows = iter(wanted)
         for first in range(0, each, at_once):
@@ -135,7 +136,8 @@ def trials_env(
     *,
     each: int = 1,
 ) -> Trials:
-    """`each` worlds on every course, told to walk ahead at that speed, in good time."""
+    """Builds `each` worlds on every course, with a command to walk ahead at that speed and enough
+    time."""
     check_speed(speed_mps)
     # Pushes are a part of training, not of the task.
     return Trials(
@@ -151,7 +153,7 @@ def trials_env(
 
 
 def time_limit_s(courses: Sequence[Course], speed_mps: float) -> float:
-    """Twice what the way takes, and no less than for any single obstacle."""
+    """Twice the time that the distance takes, and at least that of a single obstacle."""
     way_s = 2 * max(course.goal_x for course in courses)
     return max(TIME_S, way_s) / min(speed_mps, 1.0)
 
@@ -168,8 +170,8 @@ def run_trials(
     blind: bool = False,
     look: Callable[[int, float], None] | None = None,
 ) -> TrialResults:
-    """One episode in every world, `each` on every course. `look` is told now and then how many
-    trials have ended, and the share of the work that is done."""
+    """Runs one episode in every world, `each` on every course. `look` is called now and then with
+    the number of ended trials and the fraction of the work that is done."""
     env = trials_env(robot.cfg.env, courses, speed_mps, device, seed, each=each)
     agent, obs = robot.agent_for(env, blind=blind), env.reset()
     limit = env.cfg.episode_steps
@@ -178,7 +180,7 @@ def run_trials(
         if step % LOOK_EVERY == 0 or step == limit:
             ended = env.ended
             if look is not None:
-                # It is over when all have ended or time is up, whichever comes first.
+                # The batch is over when all trials have ended or time is up, whichever comes first.
                 look(ended, 1 - (1 - ended / env.n) * (1 - step / limit))
             if ended == env.n:
                 break
@@ -193,13 +195,13 @@ def _tell(
     ended: int,
     share: float,
 ) -> None:
-    """A look at a batch, told as the progress of the whole."""
+    """Reports the state of a batch as the progress of the whole."""
     if told is not None:
         told(Progress(before + ended, total, (before + share * batch) / total))
 
 
 def reason_name(reason: int) -> str:
-    """`upside down`."""
+    """The reason in words, for example `upside down`."""
     return EndReason(reason).name.lower().replace("_", " ")
 
 
@@ -230,7 +232,7 @@ def _row(
 def check_request(
     robot: TrainedRobot, trials: int, speeds_mps: Sequence[float], seed: int, blind: bool
 ) -> None:
-    """One line for what cannot be measured."""
+    """Raises a UserError for what cannot be measured."""
     if blind and not robot.has_world_model:
         raise UserError(f"a robot of preset {robot.name} has no camera to blank; leave --blind out")
     if trials < 1:
@@ -242,7 +244,8 @@ def check_request(
 
 
 def check_speed(speed_mps: float) -> None:
-    """Slower commands are standing still, and a trial's time, the longer the slower, has an end."""
+    """Raises a UserError for speeds outside SPEEDS_MPS: slower commands mean standing still, and
+    slow trials take too long."""
     if not SPEEDS_MPS[0] <= speed_mps <= SPEEDS_MPS[1]:
         low, high = SPEEDS_MPS
         raise UserError(f"a speed of {speed_mps:g} m/s leads to no goal; use {low:g} to {high:g}")

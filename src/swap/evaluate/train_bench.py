@@ -1,7 +1,7 @@
-"""Measures how long each part of a training iteration takes, steps a second, and memory.
+"""Measures how long each part of a training iteration takes, the steps per second, and memory.
 
-First whole iterations are timed as they run. Then some more with every part between two marks, and
-with all parts one after the other: that is slower, and its shares are what counts.
+First it times whole iterations as they run. Then it times some more with every part between two
+marks and all parts one after the other, which is slower; only the shares of the parts count there.
 """
 
 import time
@@ -33,14 +33,15 @@ SECTIONS = (
 
 
 class SectionTimer:
-    """Time spent in calls, by name: by marks on a GPU, by the clock elsewhere."""
+    """Measures time spent in calls, by name: with CUDA events on a GPU, with the clock
+    elsewhere."""
 
     def __init__(self, device: torch.device) -> None:
         self._on_gpu = device.type == "cuda"
         self._marks: list[tuple[str, Any, Any]] = []
 
     def watch(self, owner: object, method: str, name: str) -> None:
-        """From now on calls of `owner.method` count as `name`."""
+        """Times all further calls of `owner.method` as `name`."""
         call: Callable[..., Any] = getattr(owner, method)
 
         def watched(*args: Any, **options: Any) -> Any:
@@ -52,7 +53,7 @@ class SectionTimer:
         setattr(owner, method, watched)
 
     def read(self) -> dict[str, float]:
-        """Milliseconds in all, by name; waits for the device."""
+        """Total milliseconds by name; waits for the device."""
         if self._on_gpu:
             torch.cuda.synchronize()
         out: dict[str, float] = {}
@@ -73,7 +74,7 @@ class SectionTimer:
 def bench(
     preset: str, *, worlds: int | None, iterations: int, warm_up: int, device: str
 ) -> dict[str, Any]:
-    """Milliseconds an iteration by part, steps a second, memory in GiB."""
+    """Returns milliseconds per iteration by part, steps per second, and memory in GiB."""
     cfg = get_preset(preset)
     if not isinstance(cfg, ParkourCfg):
         raise UserError(f"preset '{preset}' trains no robot; name another, e.g. swap or teacher")
@@ -100,7 +101,7 @@ def bench(
 
 
 def _time(trainer: Trainer, iterations: int) -> float:
-    """Seconds an iteration. Each ends with its figures read, so the device is done."""
+    """Seconds per iteration. Each ends by reading its figures, so the device has finished."""
     start = time.perf_counter()
     for _ in range(iterations):
         trainer.iterate()

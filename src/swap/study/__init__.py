@@ -1,4 +1,5 @@
-"""A study file in; runs of all its arms and seeds, what they can do, tables and figures out.
+"""Studies: trains all arms and seeds of a study file, measures the robots, and makes tables and
+figures.
 
 Read in this order: study -> plan -> status -> mps -> pool -> work -> slurm -> results -> tables ->
 figures -> films -> report

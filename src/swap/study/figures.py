@@ -1,4 +1,4 @@
-"""Results of a study in, its figures out: what arms can do, and how they learned."""
+"""Draws the figures of a study: what the arms can do, and how they learned."""
 
 from typing import TYPE_CHECKING
 
@@ -16,12 +16,13 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 GRID = 200
-"""Places at which learning curves of several seeds are compared."""
+"""Number of points at which learning curves of several seeds are compared."""
 PANEL_IN = 2.4
 
 
 def success_figure(results: Results) -> "Figure | None":
-    """A row of panels a side, a column a family, a line an arm; bands are over seeds."""
+    """Draws a row of panels for each side, a column for each family, and a line for each arm; bands
+    are over seeds."""
     points = results.points()
     if not points:
         return None
@@ -60,7 +61,8 @@ def _success_panel(axes: "Axes", results: Results, side: str, family: str) -> No
 
 
 def learning_figure(results: Results) -> "Figure | None":
-    """The frontier against control steps: the mean over seeds, from the least to the most."""
+    """Draws the frontier against control steps: the mean over seeds, and a band from the lowest to
+    the highest."""
     curves = list(results.curves.values())
     wanted = list(results.study.reach) or ["box", "gap"]
     families = [name for name in wanted if any(name in curve.frontier for curve in curves)]
@@ -103,7 +105,7 @@ def frontier_at(curve: Curve, family: str, steps: np.ndarray) -> np.ndarray:
 
 
 def reconstruction_figures(results: Results) -> dict[str, "Figure"]:
-    """By measurement."""
+    """The figures by name of the measurement."""
     out = {}
     for name, files in results.by_command("reconstruct"):
         by_arm = {arm: [f for r, f in files.items() if r.arm == arm] for arm in results.study.arms}

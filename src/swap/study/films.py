@@ -1,4 +1,4 @@
-"""Strips of pictures of every arm in, one picture with all of them below each other out."""
+"""Stacks the picture strips of all arms into one picture for each film."""
 
 from pathlib import Path
 
@@ -7,11 +7,11 @@ from swap.study.plan import Folder
 from swap.study.study import Run, Study
 
 BAR, EDGE = 20, 5
-"""Pixels: the height of a line with an arm's name, and what is free around it."""
+"""Pixels: the height of a line with an arm's name, and the margin around the name."""
 
 
 def write_strips(study: Study, folder: Folder) -> list[Path]:
-    """`film-NAME.png` of each film that there is of any arm."""
+    """Writes `film-NAME.png` for each film that exists of any arm."""
     out = []
     for name in study.film:
         runs = [Run(arm, study.seeds[0]) for arm in study.arms]
@@ -25,7 +25,7 @@ def write_strips(study: Study, folder: Folder) -> list[Path]:
 
 
 def write_stacked(pictures: dict[str, Path], path: Path) -> None:
-    """Each under its name."""
+    """Writes the pictures one below the other, each under its name."""
     from PIL import Image, ImageDraw
 
     images = {name: Image.open(picture).convert("RGB") for name, picture in pictures.items()}

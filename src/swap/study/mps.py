@@ -1,7 +1,8 @@
-"""A GPU in; NVIDIA's Multi-Process Service for the processes that share it out.
+"""Starts NVIDIA's Multi-Process Service (MPS) for processes that share a GPU.
 
-Without it kernels of several processes take turns; with it they run side by side. Four runs of
-`swap` on an H200 then make half as many steps again together as one alone (docs/log.md).
+Without MPS the kernels of several processes take turns; with it they run at the same time. On an
+H200 four runs of `swap` together then make one and a half times as many steps as one alone
+(docs/log.md).
 """
 
 import contextlib
@@ -19,8 +20,8 @@ WAIT_S = 60.0
 
 @contextlib.contextmanager
 def mps(wanted: bool, say: Callable[[str], None]) -> Iterator[dict[str, str]]:
-    """What the processes' environment needs. Who has one running keeps it; what is started here is
-    stopped here."""
+    """Yields the environment variables that the processes need. A service that already runs is
+    used; one that is started here is stopped here."""
     if not wanted or PIPE in os.environ:
         yield {}
         return
@@ -28,12 +29,13 @@ def mps(wanted: bool, say: Callable[[str], None]) -> Iterator[dict[str, str]]:
         say(f"{CONTROL} is not here: runs on one GPU take turns")
         yield {}
         return
-    # A short path: it holds sockets. The same for all studies of a user: one service a GPU.
+    # A short path, because it holds sockets; the same for all studies of a user: one service per
+    # GPU.
     place = Path(tempfile.gettempdir()) / f"swap-mps-{os.getuid()}"
     place.mkdir(mode=0o700, exist_ok=True)
     env = {PIPE: str(place), LOG: str(place)}
     if _told(env, "get_server_list"):
-        yield env  # another study's
+        yield env  # the service of another study
         return
     if not _run([CONTROL, "-d"], env):
         say(f"{CONTROL} does not start: runs on one GPU take turns")
@@ -50,7 +52,7 @@ def _told(env: Mapping[str, str], order: str) -> bool:
 
 
 def _run(words: list[str], env: Mapping[str, str], text: str = "") -> bool:
-    """Whether it did as it was told."""
+    """Whether the command succeeded."""
     with contextlib.suppress(OSError, subprocess.TimeoutExpired):
         done = subprocess.run(
             words,

@@ -1,4 +1,4 @@
-"""A study and its folder in; what is left to do, as plain commands, out.
+"""Lists what is left to do in a study, as plain commands. The folder of a study:
 
     FOLDER/study.toml                 the study
     FOLDER/runs/ARM-SEED/             run folders: large, needed only until a run is done
@@ -9,7 +9,7 @@
     FOLDER/logs/ARM-SEED.log          what the commands said
     FOLDER/*.png, report.md           figures and tables
 
-Metrics and what was measured are all that tables and figures need, models all that measurements do.
+Tables and figures need only metrics and measurements; measurements need only models.
 """
 
 import shlex
@@ -25,7 +25,7 @@ from swap.study.study import FILE, Run, Study, check_same, command_of, read_stud
 
 
 class Kind(IntEnum):
-    """What a command does; the first of these come first where several could."""
+    """What a command does; where several commands could run, the lowest kind goes first."""
 
     KEEP = 0
     MEASURE = 1
@@ -42,7 +42,7 @@ class Command:
     what: str
     """`train`, `keep`, or the name of a measurement or film."""
     words: tuple[str, ...]
-    """Without `swap`."""
+    """The command line, without `swap`."""
 
     @property
     def label(self) -> str:
@@ -55,7 +55,7 @@ class Command:
 
 @dataclass(frozen=True)
 class Folder:
-    """Where things of a study are."""
+    """The paths in the folder of a study."""
 
     root: Path
 
@@ -83,7 +83,7 @@ class Folder:
 
 
 def begin(study: Study, folder: Folder) -> None:
-    """The folder is this study's from now on."""
+    """Creates the folder and writes the study file into it; refuses a folder of another study."""
     if folder.study.is_file():
         check_same(study, read_study(folder.study), folder.root)
     for place in ("runs", "models", "metrics", "measured", "logs"):
@@ -95,7 +95,7 @@ def begin(study: Study, folder: Folder) -> None:
 
 
 def left(study: Study, folder: Folder, run: Run, device: str) -> list[Command]:
-    """The commands that are left of one run, in their order."""
+    """The commands that are left of one run, in order."""
     out = []
     if not folder.metrics(run).is_file():
         home = folder.run(run)
@@ -122,7 +122,7 @@ def left(study: Study, folder: Folder, run: Run, device: str) -> list[Command]:
 
 
 def train(study: Study, folder: Folder, run: Run, device: str) -> Command:
-    """Begins a run, or goes on with it where there is a checkpoint."""
+    """The command that begins a run, or resumes it if there is a checkpoint."""
     home, options = folder.run(run), study.options(run)
     if numbered(home / FOLDER):
         words = ["train", *without(options, "--from"), "--resume", str(home), "--device", device]
@@ -132,7 +132,8 @@ def train(study: Study, folder: Folder, run: Run, device: str) -> Command:
 
 
 def without(options: Sequence[str], flag: str) -> list[str]:
-    """The options but for this one and its value: a run that goes on begins with nothing."""
+    """The options without this one and its value, for a resumed run, which must not begin from a
+    model again."""
     out, skips = [], False
     for word in options:
         if not skips and not word.startswith(f"{flag}=") and word != flag:
@@ -142,7 +143,7 @@ def without(options: Sequence[str], flag: str) -> list[str]:
 
 
 def trained(study: Study, home: Path) -> bool:
-    """Whether a run has had all its steps, and the last of them is saved."""
+    """Whether a run has made all its steps, and the last checkpoint is saved."""
     newest = pointed(home / FOLDER)
     rows = read_metrics(home) if newest is not None and (home / "metrics.jsonl").is_file() else []
     if newest is None or not rows:
@@ -151,7 +152,7 @@ def trained(study: Study, home: Path) -> bool:
 
 
 def lost(folder: Folder, commands: Sequence[Command]) -> str | None:
-    """Why the commands cannot be done, if so: somebody took the model away."""
+    """Why the commands cannot run, or None: the model of a finished run is missing."""
     if not commands or commands[0].kind is not Kind.MEASURE:
         return None
     run = commands[0].run
@@ -164,7 +165,8 @@ def lost(folder: Folder, commands: Sequence[Command]) -> str | None:
 
 
 def lines(study: Study, folder: Folder, device: str, file: Path, runs: Sequence[Run]) -> list[str]:
-    """A line a run, in any order, on any machine that sees the folder; then the figures."""
+    """One line for each run, to be run in any order on any machine that sees the folder; then one
+    for the figures."""
     several = [left(study, folder, run, device) for run in runs]
     out = [" && ".join(command.line for command in commands) for commands in several if commands]
     end = ["swap", "study", str(file), "--out", str(folder.root), "--only", "figures"]

@@ -1,4 +1,4 @@
-"""Commands of many runs in; all of them done, several at once, or stopped cleanly in time, out."""
+"""Runs the commands of many runs, several at once, and stops them cleanly in time."""
 
 import contextlib
 import os
@@ -15,16 +15,16 @@ from swap.study.plan import Command, Folder, Kind
 
 POLL_S = 0.2
 SAVE_S = 40.0
-"""So early before the time is up, or a tenth of the time if that is less, runs are told to stop:
-they save, four at once on one disk, and end."""
+"""Runs are told to stop this long before the time is up (or a tenth of the time, if that is less),
+so that they can save, perhaps four at once on one disk."""
 GRACE_S = 120.0
-"""A run that has not stopped so long after it was told to is told again, which ends it at once; its
-last checkpoint stands."""
+"""A run that has not stopped this long after it was told to is told again, which ends it at once;
+its last checkpoint stays."""
 STATUS_S = 60.0
 
 
 class Process(Protocol):
-    """What is needed of a `subprocess.Popen`."""
+    """The part of `subprocess.Popen` that is needed here."""
 
     def poll(self) -> int | None: ...
 
@@ -32,12 +32,12 @@ class Process(Protocol):
 
 
 Start = Callable[[Command, Path], Process]
-"""A command, and the file for what it says -> the process."""
+"""Starts a command, with a log file for its output, and returns the process."""
 
 
 def start_process(env: Mapping[str, str]) -> Start:
-    """Starts commands in processes of their own, in which a Ctrl-C of the terminal is not heard:
-    the study passes it on."""
+    """Returns a function that starts commands in processes of their own. A Ctrl-C of the terminal
+    does not reach them; the study passes it on."""
 
     def start(command: Command, log: Path) -> Process:
         words = [sys.executable, "-m", "swap.cli.child", str(os.getpid()), *command.words]
@@ -71,7 +71,7 @@ class Chain:
 
 @dataclass
 class Pool:
-    """Works off the chains; each command is tried once."""
+    """Runs the commands of all chains; each command is tried once."""
 
     folder: Folder
     chains: Sequence[Chain]
@@ -80,17 +80,17 @@ class Pool:
     minutes: float | None = None
     say: Callable[[str], None] = print
     listens: bool = True
-    """A signal asks for an end. A scheduler that has a way of its own with signals says False."""
+    """Whether a signal stops the pool. False for a scheduler that handles signals itself."""
     now: Callable[[], float] = time.monotonic
     sleep: Callable[[float], None] = time.sleep
     status: Callable[[Sequence[Command]], str] = lambda running: ""
-    """What to tell of the commands that run, now and then."""
+    """Returns the status line for the running commands, which is printed now and then."""
     stopped: str | None = field(default=None, init=False)
-    """Why it was left before everything was done."""
+    """Why the pool stopped before everything was done."""
     signal: int | None = field(default=None, init=False)
 
     def run(self, started_s: float | None = None) -> None:
-        """`started_s`: when the minutes began."""
+        """Runs until all is done or it is stopped; `started_s` is when the minutes began."""
         begun = self.now() if started_s is None else started_s
         told_s, next_s = 0.0, self.now() + STATUS_S
         ears = Interrupt(self)
@@ -115,10 +115,11 @@ class Pool:
             self.signal = interrupt.signal
 
     def stopping(self) -> None:
-        """Of `Interrupt`: the loop says it."""
+        """Called by `Interrupt`; the loop prints the message."""
 
     def stop(self) -> None:
-        """From outside the loop: what runs saves and ends, and is waited for."""
+        """Called from outside the loop: tells the running commands to save and end, and waits for
+        them."""
         self.stopped = "stopped"
         told_s = self._tell()
         while self._running and self.now() - told_s < GRACE_S:
@@ -160,7 +161,7 @@ class Pool:
                 self.say(f"{chain.failed} ({log})")
 
     def _fill(self) -> None:
-        """What is nearest to a result goes first, then what comes first in the study."""
+        """Starts commands: those nearest to a result first, then in the order of the study."""
         while len(self._running) < self.at_once:
             ready = [chain for chain in self.chains if chain.idle]
             if not ready:
@@ -173,7 +174,7 @@ class Pool:
 
 
 def last_line(log: Path) -> str:
-    """Of what a command said."""
+    """The last line of a command's output."""
     try:
         with open(log, "rb") as file:
             file.seek(max(0, log.stat().st_size - 4096))

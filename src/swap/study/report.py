@@ -1,4 +1,4 @@
-"""The folder of a study in; report.md and figures of what lies in it, and of nothing else, out."""
+"""Writes report.md and figures of a study, from nothing but what lies in its folder."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -48,7 +48,7 @@ SECTIONS: tuple[tuple[str, str, Callable[[Results], list[tables.Row]]], ...] = (
 
 
 def write_report(study: Study, folder: Folder) -> list[Path]:
-    """The files that were written; the report comes last."""
+    """Writes the report and returns the files that were written; the report comes last."""
     results = read_results(study, folder)
     drawable(folder.root / "success.png")
     drawn: dict[str, Figure | None] = {

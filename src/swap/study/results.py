@@ -1,4 +1,4 @@
-"""The folder of a study in, what its runs have learned and can do out."""
+"""Reads from the folder of a study how its runs learned and what they can do."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -14,12 +14,12 @@ from swap.study.plan import Folder
 from swap.study.study import Run, Study, command_of
 
 Measured = Mapping[str, Any]
-"""What a command wrote with --json."""
+"""The contents of a file that a command wrote with --json."""
 
 
 @dataclass(frozen=True, order=True)
 class Point:
-    """Where success was measured."""
+    """A condition under which success was measured."""
 
     side: str
     family: str
@@ -29,12 +29,12 @@ class Point:
 
 @dataclass(frozen=True)
 class Results:
-    """Of those runs that are done, in the study's order."""
+    """The results of the runs that are done, in the order of the study."""
 
     study: Study
     curves: Mapping[Run, Curve]
     measured: Mapping[str, Mapping[Run, Measured]]
-    """By measurement."""
+    """Name of the measurement -> run -> what was measured."""
 
     def by_command(self, command: str) -> Iterator[tuple[str, Mapping[Run, Measured]]]:
         """The measurements that were made with this command."""
@@ -43,7 +43,7 @@ class Results:
                 yield name, self.measured[name]
 
     def success(self) -> dict[Run, dict[Point, float]]:
-        """What `swap eval` measured, of all measurements together."""
+        """What `swap eval` measured, from all measurements together."""
         out: dict[Run, dict[Point, float]] = {}
         for _, files in self.by_command("eval"):
             for run, file in files.items():
@@ -64,7 +64,7 @@ class Results:
         return out
 
     def points(self) -> list[Point]:
-        """All that were measured, sides and families in their usual order."""
+        """All points that were measured, sides and families in their usual order."""
         every = {point for one in self.success().values() for point in one}
         sides, families = ("left", "right", "both"), list(FAMILIES)
         return sorted(
@@ -101,8 +101,8 @@ def read_measured(path: Any) -> Measured:
 
 
 def steps_to(curve: Curve, family: str, size: float) -> tuple[float, float] | None:
-    """Steps and minutes at which the frontier first was that far; None if it never was. Between two
-    lines of the metrics it is taken to have moved evenly."""
+    """Steps and minutes at which the frontier first reached that size; None if it never did.
+    Between two lines of the metrics it is interpolated linearly."""
     if family not in curve.frontier:
         return None
     there = np.isfinite(curve.frontier[family])

@@ -1,7 +1,7 @@
-"""A study in, a job a run out, submitted by submitit to Slurm (or, for tests, to this machine).
+"""Submits the runs of a study as jobs to Slurm through submitit (or, for tests, to this machine).
 
-A job that is preempted or runs out of time stops its run, which saves, and is queued again: it goes
-on from the checkpoint.
+A job that is preempted or runs out of time stops its run, which saves; the job is queued again and
+goes on from the checkpoint.
 """
 
 from collections.abc import Sequence
@@ -21,7 +21,7 @@ MISSING = (
 
 @dataclass
 class RunJob:
-    """All that is left of one run, wherever it is called."""
+    """Does all that is left of one run, on whatever machine it is called."""
 
     study: Study
     folder: Folder
@@ -33,7 +33,7 @@ class RunJob:
         chain = Chain(left(self.study, self.folder, self.run, self.device))
         if why := lost(self.folder, chain.commands):
             raise RuntimeError(why)
-        # submitit listens to signals itself, and calls `checkpoint`.
+        # submitit handles signals itself, and calls `checkpoint`.
         self.pool = Pool(self.folder, [chain], start_process({}), listens=False)
         self.pool.run()
         if chain.failed:
@@ -54,7 +54,8 @@ class RunJob:
 def submit(
     study: Study, folder: Folder, device: str, options: Sequence[str], runs: Sequence[Run]
 ) -> list[Any]:
-    """A job for each of the runs that is not done; `options` are submitit's, as key=value."""
+    """Submits a job for each of the runs that is not done; `options` are submitit's, as
+    key=value."""
     try:
         import submitit
     except ModuleNotFoundError:

@@ -1,4 +1,4 @@
-"""Commands that run in, one line of how far they are out."""
+"""Describes in one line how far the running commands are."""
 
 import json
 from collections.abc import Sequence
@@ -10,7 +10,7 @@ from swap.study.study import Run, Study
 
 
 def steps_done(folder: Folder, run: Run) -> float:
-    """Control steps of a run that is still going on."""
+    """Control steps that a running run has made so far."""
     return float(_newest(folder.run(run) / "metrics.jsonl").get("steps", 0.0))
 
 
@@ -24,7 +24,7 @@ def status_line(study: Study, folder: Folder, running: Sequence[Command]) -> str
 
 
 def _newest(file: Path) -> dict[str, Any]:
-    """The last whole line; a long file is not read for it."""
+    """The last complete line of the metrics, without reading the whole file."""
     try:
         with open(file, "rb") as stream:
             stream.seek(max(0, file.stat().st_size - 65536))

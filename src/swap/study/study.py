@@ -1,4 +1,4 @@
-"""A study file in, what is to be compared with what out: arms, seeds, budget, measurements.
+"""Reads a study file: the arms to compare, seeds, budget and measurements.
 
 A study is a TOML file. Arms are options of `swap train`, measurements are commands on a trained
 robot, both as one would type them:
@@ -15,7 +15,7 @@ robot, both as one would type them:
     [measure]
     boxes = "eval --family box --sizes 1.0 1.5 --trials 1500"
 
-    [reach]                      # of which sizes to tell when they were reached; may be left out
+    [reach]                      # sizes for the table of when they were reached; may be left out
     box = [1.0, 1.5]
 
     [film]                       # options of swap play, for the first seed; may be left out
@@ -42,15 +42,15 @@ OURS = {
     "measure": ("json", "plot", "device"),
     "film": ("out", "still", "device"),
 }
-"""Options that the study sets by itself."""
+"""Options that the study sets itself."""
 FILE = "study.toml"
-"""In the folder of a study."""
+"""Name of the study file in the folder of a study."""
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 
 @dataclass(frozen=True)
 class Study:
-    """What a study file says."""
+    """The contents of a study file."""
 
     name: str
     seeds: tuple[int, ...]
@@ -95,7 +95,7 @@ class Study:
 
     @property
     def code(self) -> list[str]:
-        """Words that name code."""
+        """The words of the study that name code."""
         tables = (self.arms, self.measure, self.film)
         every = [*self.train, *(w for x in tables for words in x.values() for w in words)]
         parts = [part for word in every for part in word.split("=")]
@@ -103,15 +103,15 @@ class Study:
 
     @property
     def runs(self) -> list["Run"]:
-        """Seed by seed, so that what is done first can be compared first."""
+        """All runs, seed by seed, so that the arms can be compared as early as possible."""
         return [Run(arm, seed) for seed in self.seeds for arm in self.arms]
 
     def options(self, run: "Run") -> list[str]:
-        """Of `swap train`: what the arm and its seed are."""
+        """The options of `swap train` for the arm and seed of a run."""
         return [*self.arms[run.arm], *self.train, "--seed", str(run.seed)]
 
     def as_toml(self) -> str:
-        def told(value: Any) -> str:  # what JSON says of strings, numbers and lists, TOML says, too
+        def told(value: Any) -> str:  # TOML writes strings, numbers and lists as JSON does
             words = isinstance(value, tuple) and all(isinstance(x, str) for x in value)
             return json.dumps(shlex.join(value) if words and value else value or "")
 
@@ -137,13 +137,13 @@ class Run:
 
 
 def command_of(words: tuple[str, ...]) -> str | None:
-    """Which of MEASURES the words begin with."""
+    """The command of MEASURES with which the words begin."""
     return next((x for x in MEASURES if tuple(x.split()) == words[: len(x.split())]), None)
 
 
 def find_study(path: Path) -> Path:
-    """The file itself, that of a folder in which a study has begun, or the one of that name that
-    ships."""
+    """Returns the file itself, the file in the folder of a study that has begun, or the file of
+    that name that comes with swap."""
     if path.is_file():
         return path
     if (path / FILE).is_file():
@@ -208,7 +208,8 @@ def _seed(value: Any) -> int:
 
 
 def check_same(given: Study, there: Study, where: Path) -> None:
-    """A study may grow by arms, seeds and measurements; what has begun must stay what it is."""
+    """Raises a UserError if a study that has begun was changed; only new arms, seeds and
+    measurements may be added."""
     pairs = {"steps": (given.steps, there.steps), "train": (given.train, there.train)}
     for table in OURS:
         ours, theirs = getattr(given, table), getattr(there, table)

@@ -1,4 +1,4 @@
-"""Results of a study in, its tables out: rows of named cells.
+"""Makes the tables of a study: rows of named cells.
 
 An interval is over seeds (see `swap.evaluate.statistics`), never over trials.
 """
@@ -25,7 +25,7 @@ Row = dict[str, Any]
 
 
 def runs_table(results: Results, folder: Folder) -> list[Row]:
-    """A row a run: is it done, how long did it take, what is missing."""
+    """A row for each run: whether it is done, how long it took, what is missing."""
     return [_run_row(results, folder, run) for run in results.study.runs]
 
 
@@ -46,7 +46,7 @@ def _run_row(results: Results, folder: Folder, run: Run) -> Row:
 
 
 def success_table(results: Results) -> list[Row]:
-    """A row a point, a column an arm: the mean over seeds without the outer quarters."""
+    """A row for each point and a column for each arm: the interquartile mean over seeds."""
     rows = []
     for point in results.points():
         scores = results.scores([point])
@@ -59,7 +59,7 @@ def success_table(results: Results) -> list[Row]:
 
 
 def summary_table(results: Results) -> list[Row]:
-    """A row a side, family and speed, all sizes together; a column an arm."""
+    """A row for each side, family and speed, all sizes together; a column for each arm."""
     rows = []
     for place, points in groupby(results.points(), key=lambda p: tuple(_place(p).items())):
         scores = results.scores(list(points))
@@ -71,7 +71,8 @@ def summary_table(results: Results) -> list[Row]:
 
 
 def improvement_table(results: Results) -> list[Row]:
-    """How likely a seed of the first arm is better than one of each other, mean over sizes."""
+    """The probability that a seed of the first arm is better than one of each other arm, averaged
+    over sizes."""
     first, *others = results.study.arms
     rows = []
     for place, points in groupby(results.points(), key=lambda p: tuple(_place(p).items())):
@@ -92,7 +93,8 @@ def _place(point: Point) -> Row:
 
 
 def reach_table(results: Results) -> list[Row]:
-    """A row a family, size and arm: after how many steps and minutes, seed by seed."""
+    """A row for each family, size and arm: after how many steps and minutes it was reached, seed by
+    seed."""
     rows = []
     for family, sizes in results.study.reach.items():
         for size in sizes:
@@ -119,7 +121,7 @@ def _several(found: Sequence[tuple[float, float] | None], k: int, scale: float) 
 
 
 def motion_table(results: Results) -> list[Row]:
-    """What `swap gait --family` measured: a row a size and arm, means over seeds."""
+    """What `swap gait --family` measured: a row for each size and arm, means over seeds."""
     rows: list[Row] = []
     for _, files in results.by_command("gait"):
         groups: dict[tuple[Any, ...], list[Mapping[str, Any]]] = {}
@@ -136,11 +138,12 @@ def motion_table(results: Results) -> list[Row]:
 
 
 SAID = {"gait", "family", "size", "unit", "command_mps", "trials"}
-"""Of a row of `swap gait`, what is no figure."""
+"""The cells of a row of `swap gait` that are not figures."""
 
 
 def reconstruction_table(results: Results) -> list[Row]:
-    """What `swap reconstruct` measured: a row a side, sequences and arm, in metres."""
+    """What `swap reconstruct` measured: a row for each side, kind of sequence and arm, in
+    metres."""
     rows: list[Row] = []
     for name, files in results.by_command("reconstruct"):
         for arm in results.study.arms:
@@ -157,7 +160,8 @@ def reconstruction_table(results: Results) -> list[Row]:
 
 
 def mirrored_table(results: Results) -> list[Row]:
-    """What `swap check model --trials` measured: a row a family and arm, means over seeds."""
+    """What `swap check model --trials` measured: a row for each family and arm, means over
+    seeds."""
     rows: list[Row] = []
     for _, files in results.by_command("check model"):
         for arm in results.study.arms:
@@ -177,7 +181,7 @@ def _mean(values: Sequence[float | None]) -> str:
 
 
 def percent(found: Interval, seeds: int) -> str:
-    """`97.5 (96.1 to 98.9)`; of one seed there is no interval."""
+    """`97.5 (96.1 to 98.9)`; one seed has no interval."""
     if seeds < 2:
         return f"{100 * found.value:.1f} (1 seed)"
     return f"{100 * found.value:.1f} ({100 * found.low:.1f} to {100 * found.high:.1f})"

@@ -1,4 +1,4 @@
-"""A study, its folder and some of its runs in; trained and measured robots out."""
+"""Trains and measures the robots of a study, all or some of its runs."""
 
 import os
 from collections.abc import Callable, Sequence
@@ -17,7 +17,7 @@ Say = Callable[[str], None]
 
 @dataclass(frozen=True)
 class Outcome:
-    """How it ended."""
+    """How the work ended."""
 
     told: str
     failed: list[str]
@@ -38,7 +38,8 @@ def work_off(
     say: Say = print,
     start: Start | None = None,
 ) -> Outcome:
-    """`only`: train, or measure. `start`: how commands are started, if not as processes."""
+    """Does what is left of these runs. `only`: train, or measure. `start`: how commands are
+    started, if not as processes."""
     chains, failed = [], []
     for run in runs:
         commands = [c for c in left(study, folder, run, device) if wanted(c, only)]
@@ -72,7 +73,7 @@ def wanted(command: Command, only: str | None) -> bool:
 
 
 def threads(on_gpu: bool, at_once: int) -> dict[str, str]:
-    """On a CPU, several runs share the cores instead of quarrelling about them."""
+    """Environment variables that divide the cores among several runs on a CPU."""
     if on_gpu or at_once == 1 or "OMP_NUM_THREADS" in os.environ:
         return {}
     affinity = getattr(os, "sched_getaffinity", None)

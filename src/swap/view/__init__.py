@@ -1,4 +1,5 @@
-"""Pictures and films of the robot, cast ray by ray: no display, no OpenGL. Read in this order:
+"""Draws pictures and films of the robot by casting rays, without a display or OpenGL. Read in this
+order:
 
 scene -> camera -> trace_kernels -> render_kernels -> render -> overlay -> panels -> video -> film
 -> play; framing -> gallery

@@ -1,4 +1,4 @@
-"""The film's camera, which follows the robot."""
+"""Moves the film's camera, which follows the robot."""
 
 import math
 from dataclasses import dataclass
@@ -12,9 +12,10 @@ from swap.robots import Robot
 from swap.view.scene import Scene
 
 SNAP_M = 2.0
-"""A robot that jumps further than this between two frames was reset: cut, do not pan."""
+"""A robot that moves further than this between two frames was reset: the camera cuts instead of
+panning."""
 BELOW_M = 0.2
-"""The picture's middle is this far below the base: feet belong into it."""
+"""The middle of the picture is this far below the base, so that the feet are in it."""
 CLEAR_M = 0.3
 """Boxes this near to the robot's centre are what it stands on or climbs, and hide nothing."""
 AHEAD_M, ABOVE_M = np.linspace(0.4, 2.4, 6), 5.0
@@ -45,14 +46,15 @@ class View:
 
 
 class FilmCamera(Protocol):
-    """Whatever turns scene after scene, `dt_s` apart, into views."""
+    """Turns one scene after the other, `dt_s` apart, into views."""
 
     def __call__(self, scene: Scene, dt_s: float) -> View: ...
 
 
 @dataclass(frozen=True)
 class ChaseCameraCfg:
-    """Behind the robot, to its right and above, looking past its nose at what comes."""
+    """A camera behind the robot, to its right and above, which looks past its nose at what lies
+    ahead."""
 
     distance_m: float = 3.6
     azimuth_deg: float = -118.0
@@ -67,7 +69,8 @@ class ChaseCameraCfg:
 
     @classmethod
     def of(cls, robot: Robot) -> "ChaseCameraCfg":
-        """Nearer to a smaller robot, though not in proportion: obstacles stay as large."""
+        """The config for a robot: nearer to a smaller one, but not in proportion, because obstacles
+        stay as large."""
         return cls(distance_m=1.8 + 2.6 * robot.hip_to_hip, ahead_m=0.65 * robot.hip_to_hip)
 
     def __post_init__(self) -> None:
@@ -80,8 +83,8 @@ class ChaseCameraCfg:
 
 
 class ChaseCamera:
-    """Follows smoothly. The direction is fixed in the world: a wobbling robot on a still course
-    is easier to watch than a wobbling course."""
+    """Follows the robot smoothly. The direction is fixed in the world: a wobbling robot on a still
+    course is easier to watch than a wobbling course."""
 
     def __init__(self, cfg: ChaseCameraCfg | None = None) -> None:
         self.cfg = cfg or ChaseCameraCfg()

@@ -18,7 +18,7 @@ from swap.view.video import Video
 
 
 class Film:
-    """One robot's film. At 50 frames a second a frame a control step is real time."""
+    """One robot's film. At 50 frames per second, one frame per control step is real time."""
 
     def __init__(
         self,
@@ -51,8 +51,8 @@ class Film:
         caption: str = "",
         below: np.ndarray | None = None,
     ) -> np.ndarray:
-        """Append the world as it is now, with another picture `below` it if there is one; returns
-        the picture [height, width, 3]."""
+        """Appends a picture of the world as it is now, with another picture `below` it if given;
+        returns the picture [height, width, 3]."""
         scene = scene_of(self.robot, state, boxes, world)
         view = self.camera(scene, 1.0 / self.video.fps)
         picture = annotate(

@@ -21,7 +21,7 @@ from swap.view.scene import Scene, scene_of
 
 DIFFICULTIES = (0.0, 1 / 3, 2 / 3, 1.0)
 FROM_AFAR = PictureCfg(sky_low=(0.84, 0.90, 0.95), haze_m=100.0)
-"""Seen from above, much of a picture is the low sky; and the whole of a course shall be clear."""
+"""Seen from above, much of a picture is low sky, and the whole course should be free of haze."""
 SEAM = 6
 """White pixels between a course and its mirror image."""
 
@@ -37,10 +37,10 @@ class Shot:
 def gallery(
     out: Path, names: Sequence[str], seed: int, width: int, height: int
 ) -> Iterator[tuple[CourseFamily, list[Shot]]]:
-    """Writes the pictures, yields each family when it is done; last of all the index page."""
+    """Writes the pictures and yields each family when it is done; writes the index page last."""
     families, robot = [get_family(name) for name in names], EnvCfg().load_robot()
     look = replace(FROM_AFAR, width=width, height=height)
-    x, y, z = look.sun  # mirrored with the course, and the camera, too
+    x, y, z = look.sun  # mirrored like the course and the camera
     render, render_mirrored = Renderer(robot, look), Renderer(robot, replace(look, sun=(x, -y, z)))
     done = []
     for family in families:
@@ -64,7 +64,8 @@ def gallery(
 
 
 def scenes_of(robot: Robot, courses: Sequence[Course]) -> list[Scene]:
-    """The robot at the start of each course, which is put at height 0: colours tell heights."""
+    """Puts the robot at the start of each course. The start is moved to height 0, because colours
+    show heights."""
     low = [
         replace(c, pos=c.pos - [0.0, 0.0, c.start_z], goal_z=c.goal_z - c.start_z, start_z=0.0)
         for c in courses

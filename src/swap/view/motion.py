@@ -1,4 +1,4 @@
-"""Draws clips without physics, as a film or as a picture with a row of moments for each."""
+"""Draws clips without physics, as a film, or as a picture with a row of moments for each clip."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -22,13 +22,13 @@ from swap.view.scene import Scene, scene_of
 from swap.view.video import save_picture
 
 SMALL = PictureCfg(width=220, height=150)
-"""A picture of a row."""
+"""The size of each picture in a row."""
 SEAM = 3
 COLOURS = 96
 
 
 def film(robot: Robot, several: Sequence[Clip], path: Path, look: PictureCfg | None = None) -> None:
-    """One clip after the other, in real time."""
+    """Films one clip after the other, in real time."""
     boxes = stack([_ground()])
     with Film(robot, path, look=look) as out:
         for clip in several:
@@ -40,7 +40,7 @@ def film(robot: Robot, several: Sequence[Clip], path: Path, look: PictureCfg | N
 def rows(
     robot: Robot, several: Sequence[Clip], path: Path, moments: int = 6, look: PictureCfg = SMALL
 ) -> None:
-    """A row of `moments` for each clip, from touchdown to touchdown of the first leg."""
+    """Draws a row of `moments` for each clip, from touchdown to touchdown of the first leg."""
     boxes, render = stack([_ground()]), Renderer(robot, look)
     lines = []
     for clip in several:
@@ -84,7 +84,8 @@ def state_at(robot: Robot, clip: Clip, k: int) -> State:
 
 
 def _beside(robot: Robot, scene: Scene) -> View:
-    """From the right and a little ahead, at a height of its own: the body is seen to bob."""
+    """A view from the right and a little ahead, at a fixed height, so that the bobbing of the body
+    shows."""
     target = np.array([*scene.base_pos[:2], 0.75 * robot.h_des])
     away = np.array([0.35, -1.0, 0.12]) * (0.75 + 2.1 * robot.hip_to_hip)
     return View(target + away, target, fov_deg=46.0)
@@ -94,7 +95,7 @@ def _titled(picture: np.ndarray, words: str) -> np.ndarray:
     page = Image.fromarray(picture)
     font = ImageFont.load_default(size=picture.shape[0] / 11)
     ImageDraw.Draw(page).text((6, 3), words, fill=(20, 28, 40), font=font)
-    # Few colours: such pictures go into documents.
+    # Few colours, because such pictures go into documents.
     return np.asarray(
         page.quantize(COLOURS, method=Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE).convert(
             "RGB"

@@ -1,4 +1,4 @@
-"""Adds panels to a picture: what the robot sees, is told and does."""
+"""Adds panels to a picture: the robot's depth image, its command and its speed."""
 
 from collections.abc import Sequence
 
@@ -12,22 +12,23 @@ from swap.view.depth_picture import to_picture
 Rect = tuple[int, int, int, int]
 INK, FAINT, PANEL = (255, 255, 255), (205, 212, 220), (18, 24, 32, 165)
 TOLD, DONE = (255, 200, 90), (110, 200, 255)
-"""Commands are amber, what happens is blue."""
+"""Commands are amber, measured values are blue."""
 FULL_SPEED = 3.0
 """Length of the speed bar, m/s."""
 FULL_TURN = 1.5
-"""Half the length of the bars that go both ways, m/s and rad/s."""
+"""Half the length of the bars that go in both directions, m/s and rad/s."""
 
 
 def regions(width: int, height: int) -> dict[str, Rect]:
-    """Where the panels lie, as (left, top, right, bottom); nothing else changes."""
+    """The places of the panels as (left, top, right, bottom); the rest of the picture does not
+    change."""
     unit = max(min(width / 640, height / 360), 0.25)
     gap, inset = round(10 * unit), round(128 * unit)
     low = height - gap
     return {
         "caption": (gap, gap, gap + round(230 * unit), gap + round(26 * unit)),
         "depth": (width - gap - inset - 4, gap, width - gap, gap + inset + 4),
-        # Low on the right: the robot comes from the left, the obstacle rises behind.
+        # Low on the right, because the robot comes from the left and the obstacle rises behind.
         "command": (width - gap - round(206 * unit), low - round(66 * unit), width - gap, low),
         "time": (gap, low - round(24 * unit), gap + round(64 * unit), low),
     }
@@ -42,8 +43,8 @@ def annotate(
     caption: str = "",
     time_s: float | None = None,
 ) -> np.ndarray:
-    """Panels for whatever is given. `depth` [rows, cols] in [0, 1]; `command` is forward m/s,
-    left m/s, turn rad/s; `speed` is what the robot makes of the first."""
+    """Adds a panel for each of the given values. `depth` [rows, cols] is in [0, 1]; `command` is
+    forward m/s, left m/s, turn rad/s; `speed` is the robot's actual forward speed."""
     height, width = picture.shape[:2]
     where = regions(width, height)
     page = Image.fromarray(picture)
@@ -72,7 +73,7 @@ def _panel(page: Image.Image, rect: Rect) -> ImageDraw.ImageDraw:
 
 
 def _words(page: Image.Image, rect: Rect, text: str) -> None:
-    """One line, cut where the panel ends; the panel is no wider than the line needs."""
+    """Writes one line, cut where the panel ends; the panel is no wider than the line needs."""
     left, top, end, bottom = rect
     pad, font = (bottom - top) // 3, ImageFont.load_default(0.54 * (bottom - top))
     while len(text) > 1 and font.getlength(text) > end - left - 2 * pad:
@@ -90,7 +91,8 @@ def _inset(page: Image.Image, rect: Rect, shown: np.ndarray) -> None:
 
 
 def _bars(page: Image.Image, rect: Rect, told: Sequence[float] | None, speed: float | None) -> None:
-    """A row each for speed, side step and turn: a bar for what is, a tick for what is wanted."""
+    """Draws a row each for speed, side step and turn: a bar for the measured value, a tick for the
+    command."""
     left, top, right, bottom = rect
     pen, row = _panel(page, rect), (bottom - top) / 3.4
     font = ImageFont.load_default(0.72 * row)
@@ -119,7 +121,7 @@ def _bars(page: Image.Image, rect: Rect, told: Sequence[float] | None, speed: fl
                 _bar(pen, x - 1, x + 1, y, 0.34 * row, TOLD)
         figure = made if made is not None else want
         if figure is not None:
-            figure = round(figure, 1) + 0.0  # no minus before a zero
+            figure = round(figure, 1) + 0.0  # avoids -0.0
             pen.text((stop + pad, y), f"{figure:.1f} {unit}", INK, font, anchor="lm")
 
 

@@ -15,7 +15,8 @@ Panel = tuple[str, str, Tensor]
 
 
 def row(panels: Sequence[Panel], width: int) -> np.ndarray:
-    """uint8 RGB [height, width, 3]: the panels side by side, the same size each, words above."""
+    """uint8 RGB [height, width, 3]: the panels side by side, all of the same size, with their
+    titles above."""
     gap = max(round(width / 80), 2)
     side = (width - gap) // len(panels) - gap
     font, small = (ImageFont.load_default(share * side) for share in (0.095, 0.08))

@@ -1,4 +1,4 @@
-"""Films one attempt of a trained policy at each course, and tells how it ended."""
+"""Films one attempt of a trained policy at each course, and says how it ended."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     from swap.view.live.recording import RecordedAttempts
 
 FPS = (50.0, 25.0, 12.5, 10.0)
-"""A whole number of control steps a frame: films run in real time."""
+"""Frame rates with a whole number of control steps per frame, so that films run in real time."""
 LINGER_S = 0.5
-"""The film goes on for a moment after the end."""
+"""The film goes on for this time after the end."""
 STILLS = 4
 
 
@@ -49,9 +49,9 @@ def play(
     fps: float = 25.0,
     time_s: float = 12.0,
 ) -> list[tuple[EndReason, float]]:
-    """The end of each attempt and its time, filmed one after the other. `still`: also a strip of
-    four pictures across each; `imagine`: below the robot what it sees, believes to see, and
-    foresaw; `record`: also a page that plays in a browser."""
+    """Films the attempts one after the other; returns how each ended, and its time. `still` adds a
+    strip of four pictures of each; `imagine` shows below the robot what it sees, reconstructs, and
+    predicted; `record` also writes a page that plays in a browser."""
     if imagine and not robot.has_world_model:
         raise UserError(
             f"a robot of preset {robot.name} has no world model to look into; leave --imagine out"
@@ -98,10 +98,9 @@ def film_attempt(
     imagine: bool,
     recorded: "RecordedAttempts | None" = None,
 ) -> list[np.ndarray]:
-    """The frames of one attempt, which are also added to the film."""
-    film.camera = ChaseCamera(
-        ChaseCameraCfg.of(film.robot)
-    )  # that of the attempt before looks elsewhere
+    """Runs one attempt; returns its frames, which are also added to the film."""
+    # A new camera, because that of the last attempt looks elsewhere.
+    film.camera = ChaseCamera(ChaseCameraCfg.of(film.robot))
     agent, obs = robot.agent_for(env), env.reset()
     followed = Imagination(agent) if imagine or (recorded and robot.has_world_model) else None
     imagination = followed if imagine else None
@@ -155,7 +154,7 @@ def titled(course: Course) -> str:
 
 
 def mind(imagination: Imagination, obs: Mapping[str, Tensor], width: int) -> np.ndarray:
-    """What there is to see, is seen, is believed and was foreseen, side by side."""
+    """The true depth, the camera's image, its reconstruction and its prediction, side by side."""
     images = imagination.images
     assert images is not None, "nothing was followed yet"
     true, code = obs["depth_clean"][0], imagination.code
@@ -174,5 +173,5 @@ def mind(imagination: Imagination, obs: Mapping[str, Tensor], width: int) -> np.
 
 
 def error_m(code: DepthCodec, image: Tensor, true: Tensor) -> float:
-    """The mean error of a pixel, m."""
+    """The mean error over the pixels, m."""
     return float((image - true).abs().mean()) * (code.far_m - code.near_m)

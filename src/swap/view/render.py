@@ -30,7 +30,7 @@ TINTS = (
     (1.3, (0.25, 0.56, 0.66)),
     (2.2, (0.22, 0.36, 0.58)),
 )
-"""Height of the ground, m -> its colour."""
+"""Colours of the ground by its height, m."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class PictureCfg:
     sun: tuple[float, float, float] = (-0.35, -0.60, 0.95)
     """Direction to the sun, world."""
     haze_m: float = 10.0
-    """From this distance on things fade into the sky."""
+    """Things beyond this distance fade into the sky."""
 
     def __post_init__(self) -> None:
         if min(self.width, self.height) < 16 or max(self.width, self.height) > 4096:
@@ -61,13 +61,14 @@ class PictureCfg:
 
 
 class Renderer:
-    """Pictures of one robot. `depth` (along the optical axis, m) and `shape` (box, or number of
-    boxes + capsule, or -1) hold what the last picture's pixels show."""
+    """Draws pictures of one robot. `depth` (along the optical axis, m) and `shape` (index of the
+    box, or number of boxes + index of the capsule, or -1) hold what the pixels of the last picture
+    show."""
 
     def __init__(
         self, robot: Robot, look: PictureCfg | None = None, device: str | None = None
     ) -> None:
-        """`device`: CUDA where there is a GPU, otherwise Warp's CPU device."""
+        """`device`: by default CUDA if there is a GPU, otherwise Warp's CPU device."""
         init_warp()
         self.robot, self.look = robot, look or PictureCfg()
         self.device = device or ("cuda" if torch.cuda.is_available() else "cpu")
@@ -101,7 +102,7 @@ class Renderer:
         return self._shape.numpy().copy()
 
     def _lasting(self, look: PictureCfg) -> Stage:
-        """What does not change from picture to picture."""
+        """The part of the stage that does not change from picture to picture."""
         level, tints = zip(*TINTS, strict=True)
         stage = Stage()
         stage.rows, stage.cols = look.height, look.width
@@ -154,7 +155,7 @@ def skin(robot: Robot, look: PictureCfg) -> np.ndarray:
 
 
 def _linear(colour: object) -> np.ndarray:
-    """Display values -> linear light, with gamma 2."""
+    """Turns display values into linear light, with gamma 2."""
     return np.square(np.asarray(colour, float))
 
 

@@ -1,4 +1,4 @@
-"""Render kernels: what a ray hits becomes a colour, colours become a smooth picture.
+"""Render kernels: they turn what a ray hits into a colour, and colours into a smooth picture.
 
 Colours are linear light until the last step.
 """
@@ -14,14 +14,14 @@ from swap.view.trace_kernels import NOTHING, Hit, Stage, first_hit, in_shadow, o
 wp.set_module_options(MODULE_OPTIONS)
 
 LIFT_M = wp.constant(2.0e-3)  # shadow rays start this far off the surface
-SMALL_M, WIDE_M = wp.constant(0.07), wp.constant(0.25)  # crannies that sky light does not reach
+SMALL_M, WIDE_M = wp.constant(0.07), wp.constant(0.25)  # distances for shade in corners
 LINE_M = wp.constant(0.014)
 VISIBLE = wp.constant(0.04)  # neighbours that differ by more get further rays
 
 
 @wp.func
 def line(coordinate: float, every: float, footprint: float) -> float:
-    """How much of a pixel of this footprint the nearest grid line covers."""
+    """The fraction of a pixel of this footprint that the nearest grid line covers."""
     off = wp.abs(coordinate / every - wp.round(coordinate / every)) * every
     cover = wp.clamp((0.5 * (LINE_M + footprint) - off) / footprint, 0.0, 1.0)
     return cover * wp.min(LINE_M / footprint, 1.0)
@@ -29,7 +29,8 @@ def line(coordinate: float, every: float, footprint: float) -> float:
 
 @wp.func
 def ground_colour(stage: Stage, p: wp.vec3, up: float, footprint: float) -> wp.vec3:
-    """By height, with lines a metre apart, and fainter ones between, on what can be walked on."""
+    """The colour by height, with lines a metre apart, and fainter ones between, on surfaces that
+    can be walked on."""
     last = stage.tint_z.shape[0] - 1
     colour = stage.tint[last]
     for i in range(last):
@@ -99,7 +100,7 @@ def shade(stage: Stage, hit: Hit, y: float, z: float) -> wp.vec3:
 
 @wp.func
 def displayed(light: wp.vec3) -> wp.vec3:
-    """Linear light -> what a screen is told, with gamma 2."""
+    """Turns linear light into display values, with gamma 2."""
     return wp.vec3(
         wp.sqrt(wp.clamp(light[0], 0.0, 1.0)),
         wp.sqrt(wp.clamp(light[1], 0.0, 1.0)),
@@ -111,7 +112,7 @@ def displayed(light: wp.vec3) -> wp.vec3:
 def draw(
     stage: Stage, image: wp.array2d[wp.vec3], depth: wp.array2d[float], shape: wp.array2d[int]
 ) -> None:
-    """One ray through the middle of each pixel."""
+    """Casts one ray through the middle of each pixel."""
     v, u = wp.tid()
     y = (0.5 * float(stage.cols - 1) - float(u)) * stage.pixel
     z = (0.5 * float(stage.rows - 1) - float(v)) * stage.pixel
@@ -128,7 +129,8 @@ def contrast(a: wp.vec3, b: wp.vec3) -> float:
 
 @wp.kernel
 def smooth(stage: Stage, image: wp.array2d[wp.vec3], out: wp.array3d[wp.uint8]) -> None:
-    """Four rays where a pixel differs visibly from a neighbour; bytes everywhere."""
+    """Casts four rays where a pixel differs visibly from a neighbour; writes all pixels as
+    bytes."""
     v, u = wp.tid()
     colour = image[v, u]
     jump = contrast(colour, image[wp.max(v - 1, 0), u])

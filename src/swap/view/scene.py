@@ -1,7 +1,7 @@
-"""Collects what there is to see of one world, as small arrays on the host.
+"""Collects what is visible of one world, as small arrays on the host.
 
-The robot is drawn as what can touch, the very spheres and capsules that physics collides, and a
-housing from each abad joint to its hip, without which legs would hang in the air.
+The robot is drawn as the spheres and capsules that physics collides, and a housing from each abad
+joint to its hip, without which legs would hang in the air.
 """
 
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from swap.robots import Robot
 from swap.sim import State
 
 PARTS = ("housing", "thigh", "shank", "foot")
-"""What is drawn of a leg."""
+"""The parts of a leg that are drawn."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Scene:
 
 
 def scene_of(robot: Robot, state: State, boxes: Boxes, world: int) -> Scene:
-    """Waits for the device; a world is about 400 numbers."""
+    """Copies one world, about 400 numbers, to the host; waits for the device."""
     n = len(state.base_pos)
     if not 0 <= world < n or boxes.n != n:
         raise UserError(f"world {world} of {n} states and {boxes.n} sets of boxes; use 0..{n - 1}")
@@ -67,7 +67,7 @@ def scene_of(robot: Robot, state: State, boxes: Boxes, world: int) -> Scene:
 
 
 def radii(robot: Robot) -> np.ndarray:
-    """Of the capsules of a scene, in their order [K]."""
+    """Radii of the capsules of a scene, in their order [K]."""
     trunk = [shape.radius for shape in robot.trunk_shapes]
     legs = [
         (leg.thigh_radius, leg.thigh_radius, leg.shank_radius, leg.foot_radius)

@@ -1,4 +1,4 @@
-"""Trace kernels: shapes are moved into the frames of camera and sun once, then rays find them.
+"""Trace kernels: they move shapes into the frames of camera and sun once, then rays find them.
 
 Camera frame: x along the optical axis, y left, z up, so a ray is (1, y, z). Sun frame: x towards
 the sun. In both, a rectangle in (y, z) bounds each shape, and a ray tests only the shapes whose
@@ -67,7 +67,7 @@ class Stage:
     sky_top: wp.vec3
     sunlight: wp.vec3
     skylight: wp.vec3
-    haze_m: float  # from this distance on things fade into the sky
+    haze_m: float  # things beyond this distance fade into the sky
 
 
 @wp.struct
@@ -208,7 +208,7 @@ def in_shadow(stage: Stage, p: wp.vec3) -> bool:
 
 @wp.func
 def openness(stage: Stage, p: wp.vec3, reach: float) -> float:
-    """Distance to the nearest shape as a share of `reach`: 1 in the open, 0 in a corner."""
+    """Distance to the nearest shape relative to `reach`: 1 in the open, 0 in a corner."""
     nearest = reach
     for s in range(stage.boxes.shape[1]):
         box = stage.boxes[CAMERA, s]

@@ -1,7 +1,7 @@
 """Writes pictures as an mp4, a GIF, or a strip side by side.
 
-The file appears under its name only when it is whole: a run that stops half-way leaves the
-previous film alone.
+The file appears under its name only when it is complete: a run that stops half-way leaves the
+previous film as it was.
 """
 
 import errno
@@ -21,11 +21,13 @@ from swap.files import atomic_write
 
 KINDS = (".mp4", ".gif")
 QUALITY = 20
-"""H.264's constant rate factor: 18 looks flawless, 28 shows."""
+"""H.264's constant rate factor: at 18 losses are invisible, at 28 they show."""
 GIF_PALETTE = "split[a][b];[a]palettegen=max_colors=128[p];[b][p]paletteuse=dither=none"
-"""One palette for the whole film: one for each frame would flicker, dither would not pack."""
+"""One palette for the whole film, because one for each frame would flicker; no dither, which
+compresses badly."""
 GIF_FASTEST = 50
-"""A GIF counts in hundredths of a second, and players slow down what is faster than 2 of them."""
+"""A GIF counts time in hundredths of a second, and players slow down frames shorter than 2 of
+them."""
 FULL = os.strerror(errno.ENOSPC)
 SEAM = 4
 """White pixels between pictures."""
@@ -69,7 +71,8 @@ class Video:
             self.discard()
 
     def add(self, picture: np.ndarray) -> None:
-        """uint8 RGB [height, width, 3]; every frame as large as the first."""
+        """Adds a frame, uint8 RGB [height, width, 3]; all frames must have the size of the
+        first."""
         if self._closed:
             raise UserError(f"'{self.path}' is closed; open a new film")
         if picture.dtype != np.uint8 or picture.ndim != 3 or picture.shape[2] != 3:
@@ -86,7 +89,7 @@ class Video:
         self.frames += 1
 
     def close(self) -> None:
-        """Finish the file and put it in its place."""
+        """Finishes the file and moves it to its place."""
         if self._closed:
             return
         if self.frames == 0:
@@ -101,7 +104,7 @@ class Video:
             self.discard()
 
     def discard(self) -> None:
-        """Stop without a file."""
+        """Stops without a file."""
         if self._ffmpeg is not None and self._ffmpeg.poll() is None:
             self._ffmpeg.kill()
         if self._ffmpeg is not None:
@@ -118,7 +121,7 @@ class Video:
             raise UserError(f"a film of {width}x{height}; mp4 needs even numbers of pixels")
         else:
             codec = ["-c:v", "libx264", "-pix_fmt", "yuv420p", "-crf", str(QUALITY)]
-            # The index in front lets browsers start before the end has arrived.
+            # With the index in front, browsers can start before the whole file has arrived.
             codec += ["-preset", "veryfast", "-movflags", "+faststart"]
         frames += ["-r", str(self.fps), "-i", "-", "-an"]
         try:
@@ -139,12 +142,12 @@ class Video:
         assert self._ffmpeg.stdin is not None
         try:
             self._ffmpeg.stdin.write(np.ascontiguousarray(picture).data)
-        except OSError:  # it has gone, and said why
+        except OSError:  # ffmpeg has ended, and said why
             self._finish()
             raise UserError(f"ffmpeg stopped before '{self.path}' was whole") from None
 
     def _finish(self) -> None:
-        """Wait for ffmpeg and pass on its complaint."""
+        """Waits for ffmpeg and raises its error, if any."""
         assert self._ffmpeg is not None
         self._ffmpeg.communicate()
         code, self._ffmpeg = self._ffmpeg.returncode, None
@@ -159,7 +162,7 @@ class Video:
 
 
 def strip(frames: Sequence[np.ndarray], count: int, seam: int = SEAM) -> np.ndarray:
-    """`count` of the frames, evenly spread from first to last, side by side on white."""
+    """Puts `count` of the frames, evenly spaced from first to last, side by side on white."""
     if not 1 <= count <= len(frames):
         raise UserError(f"a strip of {count} out of {len(frames)} frames; use 1..{len(frames)}")
     chosen = np.linspace(0, len(frames) - 1, count).round().astype(int)
@@ -169,14 +172,14 @@ def strip(frames: Sequence[np.ndarray], count: int, seam: int = SEAM) -> np.ndar
 
 
 def stacked(strips: Sequence[np.ndarray], seam: int = SEAM) -> np.ndarray:
-    """Strips of one width, one below the other on white."""
+    """Puts strips of one width below each other on white."""
     white = np.full((seam, strips[0].shape[1], 3), 255, np.uint8)
     parts = [part for each in strips for part in (each, white)]
     return np.vstack(parts[:-1])
 
 
 def save_picture(picture: np.ndarray, path: str | Path) -> None:
-    """As a PNG."""
+    """Writes a PNG."""
     path = Path(path)
     if path.suffix.lower() != ".png":
         raise UserError(f"cannot write '{path.name}'; end it in .png")
