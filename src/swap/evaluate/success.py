@@ -21,6 +21,7 @@ from swap.env.terminations import EndReason
 from swap.env.trials import TrialResults, Trials
 from swap.errors import UserError
 from swap.evaluate.causes import RANDOM, causes, drawn_values
+from swap.evaluate.conditions import Condition
 from swap.evaluate.wilson import wilson
 from swap.runs.trained_robot import TrainedRobot
 from swap.sim import engine_for
@@ -92,11 +93,12 @@ def measure(
     tilt_deg: tuple[float, float] | None = None,
     blind: bool = False,
     why: bool = False,
+    condition: Condition | None = None,
     told: Callable[[Progress], None] | None = None,
 ) -> Iterator[dict[str, Any]]:
     """A row a speed and point, batch by batch. `tilt_deg`: of tilted courses, by default as in the
-    robot's training. `blind`: with the camera blanked. `why`: rows tell the causes of failures.
-    `told` is called several times a batch."""
+    robot's training. `blind`: with the camera blanked. `condition`: a rough one. `why`: rows tell
+    the causes of failures. `told` is called several times a batch."""
     _check(robot, trials, speeds_mps, seed, blind)
     tilt_deg = tilt_deg or robot.cfg.env.tilt_deg
     each, at_once = len(wanted) * trials, WORLDS[engine_for(device)]
@@ -113,7 +115,14 @@ def measure(
             before = pass_ * each + first
             look = partial(_tell, told, before, len(courses), len(speeds_mps) * each)
             outcome = run_trials(
-                robot, courses, speed, device, seed + first, blind=blind, look=look
+                robot,
+                courses,
+                speed,
+                device,
+                seed + first,
+                blind=blind,
+                condition=condition,
+                look=look,
             )
             reasons = torch.cat([reasons, outcome.reason.cpu()])
             values = torch.cat([values, drawn_values(outcome.drawn)])
@@ -134,12 +143,13 @@ def trials_env(
     seed: int,
     *,
     each: int = 1,
+    push_every_s: float = 0.0,
 ) -> Trials:
     """`each` worlds on every course, told to walk ahead at that speed, in good time."""
     check_speed(speed_mps)
-    # Pushes are a part of training, not of the task.
+    # Pushes are a part of training, not of the task, unless they are asked for.
     return Trials(
-        replace(cfg, random=replace(cfg.random, push_every_s=0.0)),
+        replace(cfg, random=replace(cfg.random, push_every_s=push_every_s)),
         courses,
         each=each,
         command=(speed_mps, 0.0, 0.0),
@@ -160,12 +170,23 @@ def run_trials(
     *,
     each: int = 1,
     blind: bool = False,
+    condition: Condition | None = None,
     look: Callable[[int, float], None] | None = None,
 ) -> TrialResults:
     """One episode in every world, `each` on every course. `look` is told now and then how many
     trials have ended, and the share of the work that is done."""
-    env = trials_env(robot.cfg.env, courses, speed_mps, device, seed, each=each)
+    rough = condition or Condition("as in training")
+    env = trials_env(
+        rough.cfg(robot.cfg.env),
+        courses,
+        speed_mps,
+        device,
+        seed,
+        each=each,
+        push_every_s=rough.push_every_s,
+    )
     agent, obs = robot.agent_for(env, blind=blind), env.reset()
+    rough.worlds(env)
     limit = env.cfg.episode_steps
     for step in range(limit + 1):
         obs = env.step(agent.act(obs)).obs
