@@ -9,21 +9,17 @@ import pytest
 import torch
 
 import tiny_swap
+from sim2sim_scene import MOTORS, ROBOT, hold, trial
 from swap.courses import stack
-from swap.deploy.messages import MotorCommand
 from swap.errors import UserError
-from swap.evaluate.success import course_of
 from swap.export.write import export
-from swap.robots import load
 from swap.sensors import DepthRenderer, OpticsCfg
 from swap.sim2sim.body import Body
 from swap.sim2sim.camera import Camera
-from swap.sim2sim.cfg import SUCCESS, SimCfg, Trial
-from swap.sim2sim.measure import Simulation, measure, other_motors
+from swap.sim2sim.cfg import SUCCESS, SimCfg
+from swap.sim2sim.measure import Simulation, measure
 from swap.sim2sim.referee import Referee
 
-ROBOT = load("apollo")
-MOTORS = other_motors(ROBOT)
 EXACT = SimCfg(
     gyro_rps=0.0,
     attitude_rad=0.0,
@@ -43,17 +39,6 @@ EXACT = SimCfg(
 @pytest.fixture(scope="module")
 def bundle(tmp_path_factory):
     return export(tiny_swap.robot(), tmp_path_factory.mktemp("sim2sim") / "tiny.bundle")
-
-
-def trial(family="box", difficulty=0.4, k=0):
-    return Trial(course_of(family, difficulty, k, seed=0, side="both"), seed=k)
-
-
-def command(body, kp=300.0, kd=8.0):
-    """Hold the default pose, as the motors are listed."""
-    names, n = ROBOT.joint_names, len(MOTORS)
-    pose = [ROBOT.default_pose[names.index(m.joint)] * m.sign + m.zero_rad for m in MOTORS]
-    return MotorCommand(0.0, np.array(pose), np.full(n, kp), np.full(n, kd), np.zeros(n))
 
 
 @pytest.mark.parametrize("family", ["box", "gap", "rocks"])
@@ -97,9 +82,9 @@ def test_faults_of_the_camera_leave_what_is_seen_alone(bundle):
 
 def test_motors_are_matched_by_name_and_obey():
     body = Body(ROBOT, MOTORS, EXACT, trial("flat", 0.0))
-    hold = command(body)
+    told = hold()
     for _ in range(1000):
-        body.step(hold)
+        body.step(told)
     pose = body.data.qpos[7:]
     np.testing.assert_allclose(pose, ROBOT.default_pose, atol=0.2)
     assert body.data.qpos[2] == pytest.approx(ROBOT.stance, abs=0.08)
@@ -111,7 +96,7 @@ def test_motors_are_matched_by_name_and_obey():
 
 def test_no_motor_gives_more_than_it_has():
     body = Body(ROBOT, MOTORS, SimCfg(), trial("flat", 0.0))
-    wild = replace(command(body), torque=np.full(12, 1e5))
+    wild = replace(hold(), torque=np.full(12, 1e5))
     for _ in range(50):
         body.step(wild)
         peak = np.array([joint.motor.torque for joint in ROBOT.joints])

@@ -47,6 +47,9 @@ class Args:
     """Seed of courses, starts and noise."""
     blind: bool = False
     """Blank the camera: every pixel reads the farthest depth."""
+    conditions: tuple[str, ...] = ()
+    """Rough conditions: all, or wet, specular, payload, pushes, weak_motor; each is measured beside
+    the nominal one. swap sim2sim has more."""
     why: bool = False
     """Also show what failed trials have in common: success by quarters of friction, payload and
     everything else that is random."""
@@ -81,6 +84,8 @@ def run(args: Args) -> int:
     device = chosen(args.device)
     from swap.cli.progress import ProgressLine
     from swap.courses import FAMILIES, difficulty_of
+    from swap.evaluate.conditions import CONDITIONS, NOMINAL
+    from swap.evaluate.conditions import chosen as chosen_conditions
     from swap.evaluate.curves import by_speed
     from swap.evaluate.figures import drawable, success_figure, write
     from swap.evaluate.success import measure, points
@@ -97,9 +102,11 @@ def run(args: Args) -> int:
     if args.sizes:
         wanted = [(families[0], difficulty_of(families[0], size)) for size in args.sizes]
     speeds = tuple(dict.fromkeys(args.speed))
+    names = chosen_conditions(args.conditions)
+    rows = []
     with ProgressLine() as told:
-        rows = list(
-            measure(
+        for name in names or [NOMINAL]:
+            found = measure(
                 robot,
                 wanted,
                 trials=args.trials,
@@ -110,15 +117,17 @@ def run(args: Args) -> int:
                 tilt_deg=args.tilt_deg,
                 blind=args.blind,
                 why=args.why,
+                condition=CONDITIONS.get(name),
                 told=told,
             )
-        )
+            rows += [{"conditions": name, **row} if names else row for row in found]
     at = ", ".join(f"{speed:g}" for speed in speeds)
     title = f"{robot.name}, iteration {robot.iteration}: success at {at} m/s"
     notes = [
         "low, high: 95 % interval (Wilson). failures: how many trials ended so.",
         "side: where courses are high that have a high side.",
     ]
+    notes += [f"{name}: {CONDITIONS[name].about}." for name in names if name != NOMINAL]
     if args.blind:
         title += ", blind"
         notes.append("blind: the camera was blanked, the farthest in every pixel.")
@@ -139,7 +148,8 @@ def run(args: Args) -> int:
             show(reasons_table(row))
     save(Report(title, rows, notes, facts), args.json)
     if plot is not None:
-        arms = by_speed("" if len(speeds) > 1 else robot.name, rows)
+        drawn = [row for row in rows if row.get("conditions", NOMINAL) == NOMINAL]
+        arms = by_speed("" if len(speeds) > 1 else robot.name, drawn)
         write(success_figure(arms, list(dict.fromkeys(families)), title), plot)
         print(f"figure: {plot}")
     return 0

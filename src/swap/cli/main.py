@@ -49,6 +49,7 @@ COMMANDS = {
     "bench model": "the world model's parameters and times beside its plain twin's",
     "bench sim": "control steps a second, depth images and height maps, beside mujoco-warp's own",
     "bench train": "where the time of a training iteration goes, part by part",
+    "bench deploy": "how long a bundle's policy, world model and controller take on one core",
     "doctor": "what this machine has, what is missing, and the command that mends it",
 }
 """Each command's name and one line about it. `check nn` is in the file check_nn.py."""

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import tyro
 
@@ -33,6 +33,9 @@ class Args:
     """Where courses are high that have a high side."""
     seed: int = 1
     """Of courses, robots and errors."""
+    conditions: tuple[str, ...] = ()
+    """Rough conditions: all, or wet, specular, dark, grass, glass, rubble, carpet, payload, pushes,
+    weak_motor, leg_hit; each is measured beside the nominal one."""
     beside: Path | None = None
     """The model that the bundle was made of: also measured by swap eval, on the same courses."""
     robot: str | None = None
@@ -67,6 +70,8 @@ def run(args: Args) -> int:
     from swap.evaluate.success import measure as evaluate
     from swap.runs.trained_robot import load_trained
     from swap.sim2sim.cfg import AS_TRAINED, SimCfg
+    from swap.sim2sim.conditions import CONDITIONS, NOMINAL, under
+    from swap.sim2sim.conditions import chosen as chosen_conditions
     from swap.sim2sim.measure import measure
 
     check_speed(args.speed)
@@ -78,22 +83,32 @@ def run(args: Args) -> int:
     if args.sizes:
         wanted = [(families[0], difficulty_of(families[0], size)) for size in args.sizes]
     model = None if args.beside is None else load_trained(args.beside)
+    physics = AS_TRAINED if args.as_trained else SimCfg()
+    names = chosen_conditions(args.conditions)
+    rows: list[dict[str, Any]] = []
     with ProgressLine() as told:
-        rows = list(
-            measure(
+        for k, name in enumerate(names or [NOMINAL]):
+
+            def tell(ended: int, each: int, before: int = k) -> None:
+                total = each * max(1, len(names))
+                done = before * each + ended
+                told(Progress(done, total, done / total))
+
+            found = measure(
                 bundle,
                 wanted,
                 trials=args.trials,
                 speed_mps=args.speed,
                 seed=args.seed,
                 side=args.side,
-                cfg=AS_TRAINED if args.as_trained else SimCfg(),
+                cfg=under(physics, name),
                 renderer=args.renderer,
                 real_time=args.real_time,
-                told=lambda ended, total: told(Progress(ended, total, ended / total)),
+                told=tell,
             )
-        )
+            rows += [{"conditions": name, **row} if names else row for row in found]
     notes = ["low, high: 95 % interval (Wilson). failures: how many trials ended so."]
+    notes += [f"{name}: {CONDITIONS[name][0]}." for name in names if name != NOMINAL]
     if model is not None:
         same = evaluate(
             model,
@@ -104,7 +119,7 @@ def run(args: Args) -> int:
             seed=args.seed,
             side=args.side,
         )
-        for row, other in zip(rows, same, strict=True):
+        for row, other in zip(rows, same, strict=False):
             row |= {"swap eval": other["success"], "its low": other["low"]}
             row |= {"its high": other["high"]}
         notes.append(f"swap eval: torch and training's simulator, {args.beside}, same courses.")

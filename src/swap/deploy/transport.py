@@ -142,7 +142,7 @@ class SharedMemory:
         """Whether there is a message of this kind that was not got yet, within the time."""
         at, until = self._at[kind], time.monotonic() + timeout_s
         while True:
-            for _ in range(self.LOOKS):
+            for _ in range(3):
                 if int.from_bytes(self._map[at : at + 8], "little") > self._got[kind]:
                     return True
             if time.monotonic() > until:

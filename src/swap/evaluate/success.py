@@ -21,6 +21,7 @@ from swap.env.terminations import EndReason
 from swap.env.trials import TrialResults, Trials
 from swap.errors import UserError
 from swap.evaluate.causes import RANDOM, causes, drawn_values
+from swap.evaluate.conditions import Condition
 from swap.evaluate.wilson import wilson
 from swap.runs.trained_robot import TrainedRobot
 from swap.sim import engine_for
@@ -93,11 +94,13 @@ def measure(
     tilt_deg: tuple[float, float] | None = None,
     blind: bool = False,
     why: bool = False,
+    condition: Condition | None = None,
     told: Callable[[Progress], None] | None = None,
 ) -> Iterator[dict[str, Any]]:
     """Yields a row for each speed and point, batch by batch. `tilt_deg` is that of tilted courses,
-    by default as in the robot's training; `blind` blanks the camera; `why` adds causes of failures
-    to the rows; `told` is called with the progress several times per batch."""
+    by default as in the robot's training; `blind` blanks the camera; `condition` makes things rough;
+    `why` adds causes of failures to the rows; `told` is called with the progress several times per
+    batch."""
     check_request(robot, trials, speeds_mps, seed, blind)
     tilt_deg = tilt_deg or robot.cfg.env.tilt_deg
     each, at_once = len(wanted) * trials, WORLDS[engine_for(device)]
@@ -114,7 +117,14 @@ def measure(
             before = pass_ * each + first
             look = partial(_tell, told, before, len(courses), len(speeds_mps) * each)
             outcome = run_trials(
-                robot, courses, speed, device, seed + first, blind=blind, look=look
+                robot,
+                courses,
+                speed,
+                device,
+                seed + first,
+                blind=blind,
+                condition=condition,
+                look=look,
             )
             reasons = torch.cat([reasons, outcome.reason.cpu()])
             values = torch.cat([values, drawn_values(outcome.drawn)])
@@ -135,13 +145,14 @@ def trials_env(
     seed: int,
     *,
     each: int = 1,
+    push_every_s: float = 0.0,
 ) -> Trials:
     """Builds `each` worlds on every course, with a command to walk ahead at that speed and enough
     time."""
     check_speed(speed_mps)
-    # Pushes are a part of training, not of the task.
+    # Pushes are a part of training, not of the task, unless they are asked for.
     return Trials(
-        replace(cfg, random=replace(cfg.random, push_every_s=0.0)),
+        replace(cfg, random=replace(cfg.random, push_every_s=push_every_s)),
         courses,
         each=each,
         command=(speed_mps, 0.0, 0.0),
@@ -168,12 +179,23 @@ def run_trials(
     *,
     each: int = 1,
     blind: bool = False,
+    condition: Condition | None = None,
     look: Callable[[int, float], None] | None = None,
 ) -> TrialResults:
     """Runs one episode in every world, `each` on every course. `look` is called now and then with
     the number of ended trials and the fraction of the work that is done."""
-    env = trials_env(robot.cfg.env, courses, speed_mps, device, seed, each=each)
+    rough = condition or Condition("as in training")
+    env = trials_env(
+        rough.cfg(robot.cfg.env),
+        courses,
+        speed_mps,
+        device,
+        seed,
+        each=each,
+        push_every_s=rough.push_every_s,
+    )
     agent, obs = robot.agent_for(env, blind=blind), env.reset()
+    rough.worlds(env)
     limit = env.cfg.episode_steps
     for step in range(limit + 1):
         obs = env.step(agent.act(obs)).obs

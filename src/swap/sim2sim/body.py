@@ -7,10 +7,9 @@ from swap.deploy.joints import Motor
 from swap.deploy.messages import MotorCommand, RobotState
 from swap.robots import Robot
 from swap.robots.mjcf import build_spec
+from swap.sim2sim.blows import Blows
 from swap.sim2sim.cfg import SimCfg, Trial, chance
-
-HIDDEN = 3
-"""The geom group of the robot itself: its camera does not look at it."""
+from swap.sim2sim.clutter import HIDDEN, scatter
 
 
 class Body:
@@ -21,6 +20,7 @@ class Body:
         self.model = self._compile(trial)
         self.data = mujoco.MjData(self.model)
         names = robot.joint_names
+        self._angles, self._speeds = slice(7, 7 + len(names)), slice(6, 6 + len(names))
         self._joint = np.array([names.index(motor.joint) for motor in motors])
         self._sign = np.array([motor.sign for motor in motors], float)
         self._zero = np.array([motor.zero_rad for motor in motors])
@@ -31,7 +31,8 @@ class Body:
         n = len(motors)
         self._kp, self._kd = draw.uniform(*cfg.gains, n), draw.uniform(*cfg.gains, n)
         self._strength = draw.uniform(*cfg.strength, n)
-        self._errors = chance(trial, "sensors")
+        self._strength[draw.integers(n)] *= cfg.weak_motor
+        self._errors, self._blows = chance(trial, "sensors"), Blows(self, chance(trial, "blows"))
         self.torque_share = 0.0
         self._stand(trial)
 
@@ -44,13 +45,15 @@ class Body:
         draw = chance(trial, "body")
         friction = max(float(draw.uniform(*cfg.friction)), course.friction)
         for geom in spec.geoms:
-            if geom.name.startswith("box"):
-                geom.friction = (friction, 0.005, 0.0001)
-            else:
+            if not geom.name.startswith("box"):
                 geom.group = HIDDEN
+        scatter(spec, course, cfg, chance(trial, "clutter"))
+        for geom in spec.geoms:
+            if geom.priority:
+                geom.friction = (friction, 0.005, 0.0001)
         model = spec.compile()
         trunk = model.body("trunk").id
-        legs = np.arange(trunk + 1, model.nbody)
+        legs = trunk + 1 + np.arange(len(self.robot.joints))
         factor = draw.uniform(*cfg.link_mass, len(legs))
         model.body_mass[legs] *= factor
         model.body_inertia[legs] *= factor[:, None]
@@ -68,7 +71,7 @@ class Body:
         data.qpos[2] = trial.course.start_z + self.robot.stance + 0.01
         half_yaw = draw.uniform(-self.cfg.start_yaw_rad, self.cfg.start_yaw_rad) / 2
         data.qpos[3:7] = np.cos(half_yaw), 0, 0, np.sin(half_yaw)
-        data.qpos[7:] = self.robot.default_pose
+        data.qpos[self._angles] = self.robot.default_pose
         mujoco.mj_forward(self.model, data)
 
     # --- motors and sensors ---------------------------------------------------------------------
@@ -78,7 +81,7 @@ class Body:
         if command is None:
             data.ctrl[:] = 0
         else:
-            pos, vel = data.qpos[7:][at], data.qvel[6:][at]
+            pos, vel = data.qpos[self._angles][at], data.qvel[self._speeds][at]
             target = self._sign * (command.pos - self._zero)
             wish = self._kp * command.kp * (target - pos) - self._kd * command.kd * vel
             wish = self._strength * (wish + self._sign * command.torque)
@@ -87,6 +90,7 @@ class Body:
             lower = -self._peak * (1 + share).clip(0, 1)
             self.torque_share = max(self.torque_share, float(np.abs(wish / self._peak).max()))
             data.ctrl[at] = wish.clip(lower, upper)
+        self._blows.strike()
         mujoco.mj_step(self.model, data)
 
     def state(self) -> RobotState:
@@ -96,8 +100,8 @@ class Body:
         quat, turned = np.empty(4), np.array([1.0, *error])
         mujoco.mju_mulQuat(quat, data.qpos[3:7], turned / np.linalg.norm(turned))
         n = len(at)
-        pos = data.qpos[7:][at] + draw.normal(size=n) * cfg.joint_pos_rad
-        vel = data.qvel[6:][at] + draw.normal(size=n) * cfg.joint_vel_rps
+        pos = data.qpos[self._angles][at] + draw.normal(size=n) * cfg.joint_pos_rad
+        vel = data.qvel[self._speeds][at] + draw.normal(size=n) * cfg.joint_vel_rps
         gyro = data.qvel[3:6] + draw.normal(size=3) * cfg.gyro_rps
         torque = self._sign * data.ctrl[at]
         return RobotState(

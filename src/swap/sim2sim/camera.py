@@ -8,8 +8,9 @@ import numpy as np
 from swap.deploy.messages import DepthImage
 from swap.deploy.spec import CameraSpec
 from swap.errors import UserError
-from swap.sim2sim.body import HIDDEN, Body
+from swap.sim2sim.body import Body
 from swap.sim2sim.cfg import Trial, chance
+from swap.sim2sim.clutter import HIDDEN
 
 Renderer = Literal["rays", "gl"]
 SHOWN = np.array([group != HIDDEN for group in range(6)], np.uint8)
@@ -25,6 +26,8 @@ class Camera:
         down = (np.arange(camera.rows) - (camera.rows - 1) / 2) * camera.pixel
         rays = np.broadcast_arrays(right[None], -down[:, None], -1.0)
         self._rays = np.stack(rays, -1).reshape(-1, 3)  # MuJoCo's cameras look along -z
+        self._discs = chance(trial, "glare").uniform(0, 1, (4, 4)) - (0, 0, 0.5, 0.5)
+        """Place and speed of each, in images and images a second."""
         self._gl = gl_renderer(body, camera) if renderer == "gl" else None
 
     def take(self) -> DepthImage:
@@ -60,8 +63,21 @@ class Camera:
         jump[:, 1:], jump[1:] = across, np.maximum(jump[1:], along)
         edge = (jump > cfg.edge_m) & (draw.random(z.shape) < cfg.edge_holes)
         lost = edge | (draw.random(z.shape) < cfg.holes)
+        lost |= self._glare(z.shape)
         noisy = z + (cfg.depth_m + cfg.depth_per_m * z * z) * draw.normal(size=z.shape)
         return np.where(seen & ~lost, np.maximum(noisy, 1e-3), 0)
+
+    def _glare(self, shape: tuple[int, ...]) -> np.ndarray:
+        """Pixels that reflections cover now; each disc wanders over the image, and comes back."""
+        rows, cols = shape
+        share, t = self._body.cfg.specular / len(self._discs), self._body.data.time
+        radius_sq = share * rows * cols / np.pi
+        lost = np.zeros(shape, bool)
+        for row, col, down, right in self._discs if share > 0 else ():
+            at = ((row + down * t) % 1 * rows, (col + right * t) % 1 * cols)
+            far = (np.arange(rows) - at[0])[:, None] ** 2 + (np.arange(cols) - at[1]) ** 2
+            lost |= far < radius_sq
+        return lost
 
     def close(self) -> None:
         if self._gl is not None:

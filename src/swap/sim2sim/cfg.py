@@ -50,6 +50,26 @@ class SimCfg:
     """Factors of each motor's kp and of its kd."""
     strength: Range = (0.8, 1.2)
     """Factors of the torque that each motor is asked for."""
+    specular: float = 0.0
+    """Share of the image that discs without a return cover; they wander."""
+    weak_motor: float = 1.0
+    """Strength of one motor, drawn by trial."""
+    push_every_s: float = 0.0
+    """Mean time between pushes; 0 for none."""
+    push_mps: float = 1.0
+    """Largest sudden change of the base's velocity, along x and y."""
+    hit_every_s: float = 0.0
+    """Mean time between blows to a shank; 0 for none."""
+    hit_n: float = 200.0
+    """Each a sideways force of this size for 50 ms."""
+    grass: int = 0
+    """So many blades before the obstacle that are seen, and not solid."""
+    glass: int = 0
+    """So many sills before the obstacle that are solid, and not seen."""
+    rubble: int = 0
+    """So many loose stones before the obstacle."""
+    carpet_n: float = 0.0
+    """A carpet before the obstacle that slides when pushed with more than this; 0: none."""
     start_m: tuple[float, float] = (0.3, 0.2)
     """A start is up to so far ahead or behind, and to a side."""
     start_yaw_rad: float = 0.2

@@ -1,0 +1,125 @@
+"""`python -m swap.deploy`: a bundle on a robot, without torch: check it, run it, replay a log.
+
+python -m swap.deploy check BUNDLE
+python -m swap.deploy run BUNDLE --shm /dev/shm/robot        # dry: nothing is sent
+python -m swap.deploy run BUNDLE --dds 0 --legs FR FL RR RL --armed --log run.log
+python -m swap.deploy replay BUNDLE run.log
+"""
+
+import argparse
+import contextlib
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from swap.deploy.bundle import Bundle, read_bundle
+from swap.deploy.controller import Mode
+from swap.deploy.depth import training_lens
+from swap.deploy.log import LoggedController, replay
+from swap.deploy.messages import Operator
+from swap.deploy.runtime import Runtime, replay_vectors
+from swap.deploy.transport import SharedMemory
+from swap.deploy.vectors import TOLERANCE, unpack
+from swap.errors import UserError
+
+if TYPE_CHECKING:
+    from swap.deploy.transport import Link
+
+CYCLE_S = 0.005
+"""From one command to the next."""
+
+
+def main(argv: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="python -m swap.deploy", description=__doc__)
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    kinds = parser.add_subparsers(dest="what", required=True)
+    check = kinds.add_parser("check", help="this machine's onnxruntime against torch's answers")
+    run = kinds.add_parser("run", help="control a robot; dry unless --armed")
+    again = kinds.add_parser("replay", help="whether a log gives the same commands again")
+    for each in (check, run, again):
+        each.add_argument("bundle", type=Path)
+    again.add_argument("log", type=Path)
+    where = run.add_mutually_exclusive_group(required=True)
+    where.add_argument("--shm", type=Path, help="the robot's link in shared memory")
+    where.add_argument("--dds", type=int, metavar="DOMAIN", help="the robot's DDS domain")
+    run.add_argument("--legs", nargs=4, default=None, help="the order of the legs on DDS")
+    run.add_argument("--armed", action="store_true", help="send commands; without it none leave")
+    run.add_argument("--log", type=Path, help="write all that is heard and said to this file")
+    run.add_argument("--seconds", type=float, default=float("inf"), help="then damp and end")
+    args = parser.parse_args(argv)
+    try:
+        bundle = read_bundle(args.bundle)
+        if args.what == "check":
+            return self_check(bundle)
+        if args.what == "replay":
+            said, same = replay(bundle, args.log)
+            print(f"{same} of {said} commands are the same again")
+            return 0 if same == said else 1
+        return control(bundle, link_of(bundle, args), args.armed, args.log, args.seconds)
+    except UserError as error:
+        print(f"swap.deploy: {error}", file=sys.stderr)
+        return 2
+
+
+def self_check(bundle: Bundle) -> int:
+    vectors = unpack(bundle.vectors)
+    actions, _ = replay_vectors(Runtime(bundle), vectors)
+    error = float(np.abs(actions - vectors.action).max())
+    fine = error <= TOLERANCE
+    print(f"{vectors.steps} steps: actions differ by {error:.1e}; {'fine' if fine else 'too much'}")
+    return 0 if fine else 1
+
+
+def link_of(bundle: Bundle, args: argparse.Namespace) -> "Link":
+    if args.shm is not None:
+        return SharedMemory.join(args.shm)
+    try:
+        from swap.deploy.dds import Dds
+        from swap.deploy.unitree import ORDER, unitree_motors
+    except ModuleNotFoundError:
+        raise UserError("no module 'cyclonedds'; pip install 'swap-parkour[dds]'") from None
+    motors = unitree_motors(tuple(args.legs) if args.legs else ORDER)
+    link = Dds(motors, training_lens(bundle.spec.camera), args.dds)
+    link.listen()
+    return link
+
+
+def control(bundle: Bundle, link: "Link", armed: bool, log: Path | None, seconds: float) -> int:
+    """Until Ctrl-C or the operator's stop; tells every change of mode."""
+    with contextlib.ExitStack() as stack:
+        stack.callback(link.close)
+        file = stack.enter_context(open("/dev/null" if log is None else log, "wb"))
+        mind = LoggedController(bundle, file, link.motors, link.lens)
+        print("armed: commands are sent" if armed else "dry run: no command is sent", flush=True)
+        began = due = time.monotonic()
+        with contextlib.suppress(KeyboardInterrupt):
+            while (now := time.monotonic()) < began + seconds:
+                if (state := link.get_state()) is not None:
+                    mind.hear_state(state, now)
+                if (image := link.get_depth()) is not None:
+                    mind.hear_depth(image, now)
+                if (told := link.get_operator()) is not None:
+                    mind.hear_operator(told, now)
+                _send(mind, link, now, armed)
+                due = max(due + CYCLE_S, now)
+                time.sleep(max(0.0, due - time.monotonic()))
+        now = time.monotonic()
+        mind.hear_operator(Operator("damp"), now)
+        _send(mind, link, now, armed)
+    return 0
+
+
+def _send(mind: LoggedController, link: "Link", now: float, armed: bool) -> None:
+    command = mind.step(now)
+    if armed and mind.controller.mode is not Mode.PASSIVE:
+        link.put_command(command, now)
+    for _, what in mind.controller.events:
+        print(what, flush=True)
+    mind.controller.events.clear()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

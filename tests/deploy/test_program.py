@@ -1,0 +1,69 @@
+"""`python -m swap.deploy` and `swap bench deploy`, as a user runs them."""
+
+import threading
+import time
+
+import pytest
+
+from still_robot import Still
+from swap.cli.main import dispatch
+from swap.deploy.__main__ import main
+from swap.deploy.bench import LIMITS_MS, bench
+from swap.deploy.depth import training_lens
+from swap.deploy.joints import plain_motors
+from swap.deploy.messages import Operator
+from swap.deploy.transport import SharedMemory
+
+
+def test_check(bundle, capsys):
+    assert main(["check", str(bundle.path)]) == 0
+    assert "fine" in capsys.readouterr().out
+
+
+def test_a_bundle_that_is_none_is_one_line(tmp_path, capsys):
+    assert main(["check", str(tmp_path / "nothing")]) == 2
+    assert capsys.readouterr().err.count("\n") == 1
+
+
+@pytest.mark.parametrize("armed", [False, True])
+def test_a_robot_is_run_and_its_log_plays_again(bundle, tmp_path, capsys, armed):
+    """Dry, not one command leaves; armed they do. Both end damped."""
+    path, log = tmp_path / "robot", tmp_path / "run.log"
+    link = SharedMemory.make(path, plain_motors(bundle.spec), training_lens(bundle.spec.camera))
+    still, sent, ends = Still(bundle), [], threading.Event()
+
+    def live():
+        while not ends.is_set():
+            still.now_s = time.monotonic()
+            link.put_state(still.state(), still.now_s)
+            link.put_depth(still.image(), still.now_s)
+            link.put_operator(Operator("stand"), still.now_s)
+            if (command := link.get_command()) is not None:
+                sent.append(command)
+            time.sleep(0.005)
+
+    robot = threading.Thread(target=live)
+    robot.start()
+    words = ["run", str(bundle.path), "--shm", str(path), "--log", str(log), "--seconds", "0.6"]
+    try:
+        assert main([*words, *(["--armed"] if armed else [])]) == 0
+    finally:
+        time.sleep(0.05)
+        ends.set()
+        robot.join()
+    said = capsys.readouterr().out
+    assert ("armed" if armed else "dry run") in said
+    assert "stand up" in said
+    assert bool(sent) == armed
+    assert main(["replay", str(bundle.path), str(log)]) == 0
+    if armed:
+        assert not sent[-1].kp.any()
+
+
+def test_the_bench_tells_all_parts(bundle, capsys):
+    rows = list(bench(bundle, 60))
+    assert [row["part"] for row in rows] == list(LIMITS_MS)
+    runs = {row["part"]: row["runs"] for row in rows}
+    assert runs["policy"] == runs["controller's own work"] == 60
+    assert runs["world-model tick"] == 60 // bundle.spec.ticks_every
+    assert dispatch(["bench", "deploy", str(bundle.path), "--steps", "20"]) in (0, 1)
