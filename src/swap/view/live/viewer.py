@@ -4,6 +4,7 @@ All of it happens in one thread. What visitors do arrives in other threads and w
 until the next control step. Without a visitor nothing is simulated.
 """
 
+import gc
 import queue
 import time
 from collections.abc import Callable
@@ -46,6 +47,7 @@ class Viewer:
         self.server, self.settings = server, settings
         self._robots: dict[str, TrainedRobot] = {}
         self._events: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
+        self._changes: queue.SimpleQueue[Change] = queue.SimpleQueue()
         self._visitors: dict[int, viser.ClientHandle] = {}
         self._driver: Controls | None = None
         self._waiting: dict[int, viser.GuiButtonHandle] = {}
@@ -68,7 +70,8 @@ class Viewer:
 
     def change(self, change: Change) -> None:
         """Other settings, from the next step on."""
-        self.ask(lambda: self._change(change))
+        self._changes.put(change)
+        self.ask(self._change_all)
 
     def stop(self) -> None:
         self.ask(self._end)
@@ -154,19 +157,30 @@ class Viewer:
         self.told(self.clock)
 
     # --- what is asked for ----------------------------------------------------------------------
-    def _change(self, change: Change) -> None:
-        before = self.settings
+    def _change_all(self) -> None:
+        """All changes that were asked for by now, at once: a slider that is dragged asks for many,
+        and each may need a new world."""
+        wanted, asked = self.settings, False
+        while not self._changes.empty():
+            asked = True
+            try:
+                wanted, self._message = self._changes.get()(wanted), ""
+            except UserError as error:
+                self._message = str(error)
+        if asked:
+            self._take(wanted)
+
+    def _take(self, wanted: Settings) -> None:
+        before, self.settings = self.settings, wanted
         try:
-            self.settings = change(before)
-            if self.settings.needs_new_world(before):
-                self._enter(self.settings)
-            if self.settings.command != self.world.command:
-                self.world.drive(self.settings.command)
-            if self.settings.faults != self.world.faults:
-                self.world.spoil(self.settings.faults)
-            self._message = ""
+            if wanted.needs_new_world(before):
+                self._enter(wanted)
         except UserError as error:
             self.settings, self._message = before, str(error)
+        if self.settings.command != self.world.command:
+            self.world.drive(self.settings.command)
+        if self.settings.faults != self.world.faults:
+            self.world.spoil(self.settings.faults)
         if self._driver is not None:
             self._driver.sync(self.settings)
         self._show(tick=False)
@@ -185,6 +199,7 @@ class Viewer:
             faults=s.faults,
         )
         self._over_s = 0.0
+        gc.collect()  # the old world is full of circles, and would stay for long
         self._stage.set(self.world.env, self.world.course)
         self._stage.show(self.world.env, self.world.imagination, s, tick=False)
 
@@ -197,7 +212,7 @@ class Viewer:
         self.world.push(forward_mps, left_mps)  # of the world that there is then
 
     def _one_step(self) -> None:
-        self._change(lambda s: replace(s, paused=True))
+        self._take(replace(self.settings, paused=True))
         self.advance()
         self._show(tick=True)
         self._tell()
