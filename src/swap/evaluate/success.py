@@ -98,7 +98,7 @@ def measure(
     told: Callable[[Progress], None] | None = None,
 ) -> Iterator[dict[str, Any]]:
     """Yields a row for each speed and point, batch by batch. `tilt_deg` is that of tilted courses,
-    by default as in the robot's training; `blind` blanks the camera; `condition` makes things rough;
+    by default as in the robot's training; `blind` blanks the camera; `condition` is a rough one;
     `why` adds causes of failures to the rows; `told` is called with the progress several times per
     batch."""
     check_request(robot, trials, speeds_mps, seed, blind)
