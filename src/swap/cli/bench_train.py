@@ -53,6 +53,6 @@ def run(args: Args) -> int:
     ]
     names = list(dict.fromkeys(name for row in told for name in row if name != "preset"))
     rows = [{"": name, **{row["preset"]: row.get(name) for row in told}} for name in names]
-    notes = ["parts are in ms an iteration; height maps are in 'course, reward, observation'."]
+    notes = ["parts are in ms per iteration; height maps are in 'course, reward, observation'."]
     show(Report(f"A training iteration on {device}", rows, notes), args.json)
     return 0
