@@ -235,7 +235,7 @@ def test_what_does_not_go_with_a_run_that_is_there(tmp_path):
         ([*TRAIN, "--out", str(run)], "already holds a run; go on with it by --resume"),
         ([*RESUME, str(run), "--seed", "3"], "a resumed run keeps its seed, 0"),
         (["train", "--resume", str(run), "--preset", "x"], f"that run is of preset '{TOY}'"),
-        ([*RESUME, str(run), "--out", "x"], "leave --out away"),
+        ([*RESUME, str(run), "--out", "x"], "omit --out"),
         ([*RESUME, str(run), "--net.width", "8", "--iterations", "1"], "does not fit"),
     ):
         with pytest.raises(UserError, match=says):

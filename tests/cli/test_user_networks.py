@@ -147,5 +147,5 @@ def test_an_encoder_of_ones_own(here):
     with pytest.raises(UserError, match=r"the encoder 'nets.py:TwoViews' is code, and is not run"):
         swap("eval", "run", *ACTS["eval"])
     assert swap("check model", "run", *ACTS["check model"], *encoder) == 0
-    with pytest.raises(UserError, match=r"no world model; leave --model.net.encoder away"):
+    with pytest.raises(UserError, match=r"no world model; omit --model.net.encoder"):
         swap("eval", "teacher", *ACTS["eval"], *encoder)

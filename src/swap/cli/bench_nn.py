@@ -61,7 +61,7 @@ def run(args: Args) -> int:
         )
     )
     notes = [
-        "equivariant, expanded, escnn: time as a share of the dense layer's, forward + backward."
+        "equivariant, expanded, escnn: time relative to the dense layer's, forward + backward."
     ]
     if all(row["escnn"] is None for row in rows):
         notes.append("escnn is not installed here; make test-oracles sets it up in .venv-oracles.")

@@ -56,7 +56,7 @@ def run(args: Args) -> int:
         "gpu on the device cpu is mujoco-warp on Warp's CPU device; its speed-up is what the cpu "
         "engine, timed in turns with it, gains over it.",
         "memory: of engine and sensors on a GPU, of the whole process on a CPU.",
-        "'-': not to be had on this machine.",
+        "'-': not available on this machine.",
     ]
     notes += [
         f"{row['engine']} on {row['device']}, {row['worlds']} worlds: {row['note']}"

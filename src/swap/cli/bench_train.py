@@ -54,7 +54,7 @@ def run(args: Args) -> int:
     names = list(dict.fromkeys(name for row in told for name in row if name != "preset"))
     rows = [{"": name, **{row["preset"]: row.get(name) for row in told}} for name in names]
     notes = [
-        "parts are in ms an iteration, one after the other even with model.overlap; height maps "
+        "parts are in ms per iteration, one after the other even with model.overlap; height maps "
         "are in 'course, reward, observation'."
     ]
     show(Report(f"A training iteration on {device}", rows, notes), args.json)

@@ -29,7 +29,7 @@ def run(args: Args) -> int:
     rows = [python(), *packages(), threads(), gpu(), *kernels(), compiler(), ffmpeg()]
     rows += map(folder, CACHES)
     missing = [row for row in rows if row["state"] == "missing"]
-    verdict = f"{len(missing)} to mend, see above" if missing else "all that is needed is here"
+    verdict = f"{len(missing)} missing, see above" if missing else "all that is needed is here"
     show(Report("doctor", rows, [verdict]), args.json)
     return 1 if missing else 0
 

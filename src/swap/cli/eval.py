@@ -124,8 +124,8 @@ def run(args: Args) -> int:
     at = ", ".join(f"{speed:g}" for speed in speeds)
     title = f"{robot.name}, iteration {robot.iteration}: success at {at} m/s"
     notes = [
-        "low, high: 95 % interval (Wilson). failures: how many trials ended so.",
-        "side: where courses are high that have a high side.",
+        "low, high: 95 % interval (Wilson). failures: how many trials ended in which way.",
+        "side: the high side of tilted courses.",
     ]
     notes += [f"{name}: {CONDITIONS[name].about}." for name in names if name != NOMINAL]
     if args.blind:

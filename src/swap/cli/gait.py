@@ -85,7 +85,7 @@ def run(args: Args) -> int:
     rows += references(robot.cfg.env.load_robot(), speeds, feet=args.feet)
     title = f"{robot.name}, iteration {robot.iteration}: gait on flat ground"
     notes = [
-        "cadence: touchdowns of a foot a second. clearance: how high its underside gets above the "
+        "cadence: touchdowns per foot and s. clearance: how high its underside gets above the "
         "ground in a swing. duty: share of time in contact.",
         "slip: speed of the point that touches the ground. asymmetry: of left and right in "
         "cadence, clearance or duty, the largest. fallen: share that ended early.",

@@ -135,9 +135,9 @@ def parse(options: list[str]) -> Plan:
         return Plan(name, cfg, folder, device, started_s, None, model, origin)
     folder = checkpoint.path.parent.parent
     if args.out is not None and args.out.resolve() != folder.resolve():
-        raise UserError("a resumed run goes on in its own folder; leave --out away")
+        raise UserError("a resumed run goes on in its own folder; omit --out")
     if cfg.seed != stored.seed:
-        raise UserError(f"a resumed run keeps its seed, {stored.seed}; leave --seed away")
+        raise UserError(f"a resumed run keeps its seed, {stored.seed}; omit --seed")
     check_folder(folder)
     say(*changed(default, cfg))
     cfg = with_goals(cfg, stored, checkpoint)

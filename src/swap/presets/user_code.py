@@ -111,7 +111,7 @@ def with_user_code(
     cfg = replace(cfg, env=replace(cfg.env, observations=observations or cfg.env.observations))
     if encoder is not None:
         if not isinstance(cfg, SwapCfg):
-            raise UserError("this robot has no world model; leave --model.net.encoder away")
+            raise UserError("this robot has no world model; omit --model.net.encoder")
         net = replace(cfg.model.net, encoder=encoder)
         cfg = replace(cfg, model=replace(cfg.model, net=net))
     run_code(needed_to_act(cfg), lambda flag: given[flag] is not None, say)

@@ -36,7 +36,7 @@ def stored_config(checkpoint: Checkpoint, preset: str | None) -> tuple[str, Trai
         raise UserError(f"'{checkpoint.path}' was not made by swap train; it cannot be resumed")
     moved = preset is not None and is_code(preset) and is_code(str(name))
     if preset not in (None, name) and not moved:
-        raise UserError(f"that run is of preset '{name}', not '{preset}'; leave --preset away")
+        raise UserError(f"that run is of preset '{name}', not '{preset}'; omit --preset")
     spent = checkpoint.numbers.get(RUN)
     if not isinstance(name, str) or not isinstance(spent, dict) or not _is_known(spent):
         raise UserError(f"'{checkpoint.path}' does not say what was trained, and for how long")

@@ -92,9 +92,7 @@ def check_fit(networks: Tensors, model: SavedModel) -> None:
 
 
 def misfit(name: str, how: str) -> UserError:
-    return UserError(
-        f"the model does not fit: '{name}' {how}; leave --preset and options of networks away"
-    )
+    return UserError(f"the model does not fit: '{name}' {how}; omit --preset and network options")
 
 
 def same_std(raw: Tensor, old: PolicyCfg, new: PolicyCfg) -> Tensor:
