@@ -1,7 +1,8 @@
-"""Pictures and films of the robot, cast ray by ray: no display, no OpenGL. Read in this order:
+"""Pictures and films of the robot, cast ray by ray: no display, no OpenGL; and the robot live, in a
+browser. Read in this order:
 
 scene -> camera -> trace_kernels -> render_kernels -> render -> overlay -> panels -> video -> film
--> play; framing -> gallery
+-> play; framing -> gallery; live
 """
 
 from swap.view.camera import ChaseCamera, ChaseCameraCfg, FilmCamera, View
