@@ -1,8 +1,8 @@
-"""Draws pictures and films of the robot by casting rays, without a display or OpenGL. Read in this
-order:
+"""Draws pictures and films of the robot by casting rays, without a display or OpenGL, and shows it
+live in a browser. Read in this order:
 
 scene -> camera -> trace_kernels -> render_kernels -> render -> overlay -> panels -> video -> film
--> play; framing -> gallery
+-> play; framing -> gallery; live
 """
 
 from swap.view.camera import ChaseCamera, ChaseCameraCfg, FilmCamera, View

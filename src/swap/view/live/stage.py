@@ -19,6 +19,8 @@ from swap.view.live.settings import Settings
 WORLD = "/world"
 APART_M = 1.0
 """Between a course and its mirror image."""
+PANEL_PX = 370
+"""Wide enough for all tabs in one row."""
 GLIDE = 0.15
 """Share of the way that the camera catches up with at every update."""
 
@@ -31,6 +33,7 @@ class Stage:
         server.scene.world_axes.visible = False
         server.scene.set_background_image(sky())
         server.gui.main_panel.dock_right()
+        server.gui.main_panel.set_width(PANEL_PX)
         server.initial_camera.position = (-2.6, -3.2, 1.8)
         server.initial_camera.look_at = (0.6, 0.0, 0.4)
         self._root = server.scene.add_frame(WORLD, show_axes=False)

@@ -145,8 +145,7 @@ class Viewer:
             "attempt": how if reason == EndReason.RUNNING else f"{how} after {when_s:.1f} s",
             "command": f"{told[0]:.2f} ahead, {told[1]:.2f} left, {told[2]:.2f} turn",
             "position": f"{float(state.base_pos[0, 0]):.2f} m",
-            "real-time": f"{self.clock.speed:.2f} of real time, up to {self.clock.reserve:.1f}; "
-            f"{self.clock.updates_per_s:.0f} updates/s",
+            "real-time": "paused" if self.settings.paused else pace(self.clock),
             "visitors": f"{len(self._visitors)}",
         }
         if world.mirrored:
@@ -258,6 +257,12 @@ class Viewer:
         for name, (ahead, left) in PUSHES.items():
             act[name] = partial(self.ask, partial(self._push, ahead, left))
         self._driver = Controls(client, self.change, act, self.settings)
+
+
+def pace(clock: RealTimeClock) -> str:
+    """`1.00 of real time, up to 1.9; 30 updates/s`."""
+    could = f"{clock.speed:.2f} of real time, up to {clock.reserve:.1f}"
+    return f"{could}; {clock.updates_per_s:.0f} updates/s"
 
 
 def table(rows: dict[str, str]) -> str:
