@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import tyro
 
@@ -10,6 +10,12 @@ from swap.cli.show import Report, show, writable
 from swap.device.choice import chosen
 from swap.errors import UserError
 from swap.validate import check_numbers
+
+if TYPE_CHECKING:
+    from swap.deploy.bundle import Bundle
+
+PATIENCE_S = 30.0
+"""Of a robot that waits for its controller."""
 
 
 @dataclass(frozen=True)
@@ -47,6 +53,10 @@ class Args:
     with elliptic ones: what then is lost is not the physics'."""
     real_time: bool = False
     """By the clock; without it the two processes wait for each other, and a seed tells all."""
+    serve: Path | None = None
+    """Instead: a simulated robot at this link, e.g. /dev/shm/robot, in real time, for a controller
+    that you start with python -m swap.deploy run; one trial of the first --sizes, or of the
+    smallest."""
     json: Path | None = None
     """Also write the figures to this file."""
 
@@ -82,6 +92,8 @@ def run(args: Args) -> int:
     wanted = points(families, args.points)
     if args.sizes:
         wanted = [(families[0], difficulty_of(families[0], size)) for size in args.sizes]
+    if args.serve is not None:
+        return rehearsal(args, bundle, *wanted[0])
     model = None if args.beside is None else load_trained(args.beside)
     physics = AS_TRAINED if args.as_trained else SimCfg()
     names = chosen_conditions(args.conditions)
@@ -129,3 +141,17 @@ def run(args: Args) -> int:
     facts = {"bundle": bundle.seal, "seed": args.seed, "renderer": args.renderer}
     show(Report(title, rows, notes, facts), args.json)
     return 0
+
+
+def rehearsal(args: Args, bundle: "Bundle", family: str, difficulty: float) -> int:
+    """Exit code 1 if the robot did not get there."""
+    from swap.evaluate.success import course_of
+    from swap.sim2sim.cfg import SimCfg, Trial
+    from swap.sim2sim.rehearsal import rehearse
+
+    assert args.serve is not None
+    course = course_of(family, difficulty, 0, seed=args.seed, side=args.side)
+    trial = Trial(course, args.seed, args.speed, PATIENCE_S)
+    told = rehearse(bundle, args.serve, trial, SimCfg(), args.renderer, PATIENCE_S)
+    print(f"{family} of {course.size:.3g}: {told.reason} after {told.time_s:.1f} s")
+    return 0 if told.success else 1

@@ -149,6 +149,11 @@ class SharedMemory:
                 return False
             time.sleep(PAUSE_S)
 
+    def peek(self, kind: Kind) -> bool:
+        """Whether there has ever been a message of this kind."""
+        at = self._at[kind]
+        return any(self._map[at : at + 8])
+
     def close(self) -> None:
         self._map.close()
         if self._creator:

@@ -64,6 +64,11 @@ class Body:
         mujoco.mj_setConst(model, mujoco.MjData(model))
         return model
 
+    def hang(self) -> None:
+        """Back to where it started, at rest, as if hung up."""
+        self.data.qpos[:] = self._start
+        self.data.qvel[:] = 0
+
     def _stand(self, trial: Trial) -> None:
         draw, data = chance(trial, "start"), self.data
         ahead, aside = self.cfg.start_m
@@ -73,6 +78,7 @@ class Body:
         data.qpos[3:7] = np.cos(half_yaw), 0, 0, np.sin(half_yaw)
         data.qpos[self._angles] = self.robot.default_pose
         mujoco.mj_forward(self.model, data)
+        self._start = data.qpos.copy()
 
     # --- motors and sensors ---------------------------------------------------------------------
     def step(self, command: MotorCommand | None) -> None:

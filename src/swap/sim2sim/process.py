@@ -4,6 +4,7 @@ In lock-step it waits for the answer to every state: a trial then depends on its
 time it waits for the clock, and takes whatever command has come.
 """
 
+import threading
 import time
 from collections import deque
 from multiprocessing.connection import Connection
@@ -63,8 +64,13 @@ class Life:
         cfg: SimCfg,
         trial: Trial,
         renderer: Renderer,
+        patience_s: float = DAMPED_S,
+        go: threading.Event | None = None,
     ) -> None:
+        """`patience_s`: a robot that is limp for so long has failed. `go`: it hangs in the air
+        until its motors are stiff, and its trial begins with this; without it, with those."""
         self.link, self.cfg, self.trial = link, cfg, trial
+        self._patience_s, self._go, self._hangs = patience_s, go, go is not None
         self.body = Body(robot, motors, cfg, trial)
         self.camera = Camera(self.body, camera, trial, renderer)
         self.referee = Referee(self.body, trial.course, trial.time_s)
@@ -90,6 +96,8 @@ class Life:
             while self._commands and self._commands[0][0] <= now:
                 self._now = self._commands.popleft()[1]
             self.body.step(self._now)
+            if self._hangs:
+                self.body.hang()
             step += 1
             if (-step) % every < blow:
                 self.referee.feel()
@@ -130,8 +138,10 @@ class Life:
         """A controller that goes limp has given up; one that stiffens has begun."""
         stiff = self._now is not None and bool(np.any(self._now.kp))
         if stiff:
-            self.referee.begin()
-            self._limp_s = 0.0
+            self._hangs = False
+            self._limp_s, self._patience_s = 0.0, DAMPED_S
+            if self._go is None or self._go.is_set():
+                self.referee.begin()
         else:
             self._limp_s += EVERY_S
-        return "damped" if self._limp_s >= DAMPED_S else None
+        return "damped" if self._limp_s >= self._patience_s else None

@@ -53,6 +53,8 @@ class Referee:
         body, base = self._body, self._body.data.qpos[:3]
         if body.diverged:
             return "diverged"
+        if self._began_s is None:
+            return None
         self.far_m = max(self.far_m, float(base[0]))
         gravity = gravity_of(body.data.qpos[3:7])
         place = torch.tensor(base[None], dtype=torch.float32)
@@ -73,8 +75,6 @@ class Referee:
         self._held_s = self._held_s + EVERY_S if there else 0.0
         if self._held_s >= HOLD_S - EVERY_S / 2:
             return SUCCESS
-        if self._began_s is None:
-            return None
         if base[0] > self._mark_m + STALL_M:
             self._mark_m, self._stalled_s = float(base[0]), 0.0
         else:

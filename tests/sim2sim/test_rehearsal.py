@@ -1,0 +1,53 @@
+"""A simulated robot that waits for a controller: it hangs until its motors are stiff."""
+
+import threading
+
+import numpy as np
+
+from sim2sim_scene import MOTORS, ROBOT, SPEC, hold, trial
+from swap.sim2sim.cfg import SimCfg
+from swap.sim2sim.process import DAMPED_S, Life
+
+
+class Wires:
+    """A link whose other end says nothing for a while, and then holds the default pose."""
+
+    def __init__(self, silent_s):
+        self.silent_s, self.now_s = silent_s, 0.0
+        self.heights = []
+
+    def put_state(self, message, now_s):
+        self.now_s = now_s
+
+    def put_depth(self, message, now_s):
+        pass
+
+    def wait(self, kind, timeout_s):
+        return True
+
+    def get_command(self):
+        return None if self.now_s < self.silent_s else hold()
+
+
+def live(wires, go, patience_s):
+    life = Life(wires, ROBOT, MOTORS, SPEC, SimCfg(), trial("flat", 0.0), "rays", patience_s, go)
+    return life, life.run(real_time=False)
+
+
+def test_it_hangs_until_its_motors_are_stiff_and_its_trial_begins_when_told():
+    go = threading.Event()
+    go.set()
+    life, outcome = live(Wires(silent_s=1.5), go, patience_s=5.0)
+    assert outcome.reason == "stalled"  # it stands where it is, as it was told
+    assert 1.9 < outcome.time_s < 2.2
+    assert life.body.data.qpos[2] > 0.8 * ROBOT.stance
+
+
+def test_patience_ends():
+    _, outcome = live(Wires(silent_s=np.inf), threading.Event(), patience_s=0.5)
+    assert outcome.reason == "damped"
+
+
+def test_without_a_go_stiff_motors_begin_the_trial():
+    _, outcome = live(Wires(silent_s=0.0), None, DAMPED_S)
+    assert outcome.reason == "stalled"
