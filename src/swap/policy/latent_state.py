@@ -11,8 +11,9 @@ from typing import TypeAlias
 import torch
 from torch import Tensor
 
+from swap.nn.prepared import Prepared
 from swap.state_dict import Buffers
-from swap.world_model import WorldModel
+from swap.world_model import WorldModel, fast_tick
 
 LATENT = "latent"
 """The name under which a policy reads h."""
@@ -81,8 +82,10 @@ class LatentState(Buffers):
         n: int,
         device: str | torch.device,
         clock: TickClock | None = None,
+        *,
+        fast: bool = False,
     ) -> None:
-        """`clock`: another's, to tick with it."""
+        """`clock`: another's, to tick with it; `fast`: as in `Agent`."""
         latent, clock = model.initial(n, device), clock or TickClock(model.k)
         super().__init__(
             h=latent.h,
@@ -94,6 +97,10 @@ class LatentState(Buffers):
         self.model, self.clock = model, clock
         self.latent = latent
         """h and z: what the last tick left, or zero."""
+        self._fast: Prepared[fast_tick.FastTick] | None = None
+        if fast and fast_tick.usable(model):
+            self._fast = Prepared()
+            self._weights = [*model.encoder.parameters(), *model.rssm.parameters()]
 
     # --- every control step ---------------------------------------------------------------------
     def observe(self, fresh: Tensor | None, read: Callable[[], Seen]) -> bool:
@@ -117,8 +124,12 @@ class LatentState(Buffers):
     @torch.no_grad()
     def tick(self, depth: Tensor, prop: Tensor, noise: Tensor | None) -> None:
         """See `Seen`. Tensors to tensors, the same work each time."""
-        embedding = self.model.embed(depth, prop)
-        new = self.model.tick(self.latent, self.actions, embedding, self.fresh, noise)
+        if self._fast is not None and noise is None:
+            tick = self._fast(self._weights, lambda: fast_tick.FastTick(self.model, len(depth)))
+            new = tick(self.latent, self.actions, depth, prop, self.fresh)
+        else:
+            embedding = self.model.embed(depth, prop)
+            new = self.model.tick(self.latent, self.actions, embedding, self.fresh, noise)
         for old, x in zip(self.latent, new, strict=True):
             old.copy_(x)
         self.first.copy_(self.fresh)

@@ -1,6 +1,6 @@
 """Loads the networks of a run folder or a kept file, ready to act in any environment."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -24,8 +24,12 @@ POLICY, MODEL, STYLE = NETWORKS
 """How the names of tensors begin in a checkpoint: of the policy, world model, discriminator."""
 
 
+@dataclass(frozen=True)
 class TrainedRobot(SavedModel):
     """A saved model whose networks can be made and filled."""
+
+    fast: bool = False
+    """Its agents are fast ones, see `Agent`."""
 
     @property
     def has_world_model(self) -> bool:
@@ -51,7 +55,7 @@ class TrainedRobot(SavedModel):
 
     def agent_for(self, env: ParkourEnv, *, blind: bool = False) -> Agent:
         """Drives all worlds of `env`."""
-        return Agent(self.networks_for(env), env.n, env.device, blind=blind)
+        return Agent(self.networks_for(env), env.n, env.device, blind=blind, fast=self.fast)
 
     def discriminator_for(
         self, env: ParkourEnv, device: str | torch.device | None = None
