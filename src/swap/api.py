@@ -9,6 +9,7 @@ while not env.finished:
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
@@ -28,9 +29,13 @@ if TYPE_CHECKING:
     from swap.adapters.rsl_rl_env import RslRlVecEnv
 
 
-def load(model: str | Path) -> TrainedRobot:
-    """Load a trained robot from the folder of a run, from a file of `swap keep`, or by its name."""
-    return load_trained(Path(model))
+def load(model: str | Path, *, fast: bool = False) -> TrainedRobot:
+    """Load a trained robot from the folder of a run, from a file of `swap keep`, or by its name.
+
+    With `fast` its agents act for few robots on a CPU in a fraction of the time. Their actions are
+    then the same up to rounding, and no longer mirrored to the last bit.
+    """
+    return replace(load_trained(Path(model)), fast=fast)
 
 
 @overload

@@ -26,7 +26,7 @@ class Args:
     ticks: int = 16
     """Ticks per sequence."""
     repeats: int = 15
-    """Timed calls of each; the median is shown."""
+    """Timed calls of each; the median is shown. An action is timed 50 times as often."""
     graph: bool = False
     """Record the work as a CUDA graph and replay it, as training does."""
     json: Path | None = None
@@ -60,5 +60,7 @@ def run(args: Args) -> int:
     )
     how = f"{torch.get_num_threads()} threads" if device == "cpu" else device
     notes = ["of plain: equivariant over plain; both have the same widths."]
+    if device == "cpu":
+        notes.append("action of 1: one robot on one thread, networks of preset swap.")
     show(Report(f"World model ({how}{', graph' if args.graph else ''})", rows, notes), args.json)
     return 0

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from swap.env import EnvCfg
+from swap.evaluate import act_bench
 from swap.evaluate.layer_bench import recorded, timed
 from swap.sensors import DepthCameraCfg
 from swap.world_model.batch import Sequences
@@ -26,8 +27,8 @@ def bench(
     repeats: int = 15,
     graph: bool = False,
 ) -> list[dict[str, Any]]:
-    """Returns rows of parameters by part, then of median milliseconds; `graph` replays CUDA
-    graphs."""
+    """Returns rows of parameters by part, then of median milliseconds; `graph` replays CUDA graphs.
+    On a CPU, rows of how long one robot waits for an action follow."""
     models = {name: make(equivariant=eq).to(device) for name, eq in ARMS.items()}
     sizes = {name: model.n_parameters for name, model in models.items()}
     rows: list[dict[str, Any]] = [
@@ -54,6 +55,8 @@ def bench(
                     seconds[name].append(elapsed)
         times = {name: statistics.median(x) * 1e3 for name, x in seconds.items()}
         rows.append({"what": what, **times})
+    if device == "cpu":
+        rows += act_bench.bench(rounds=repeats)
     for row in rows:
         row["of plain"] = row["equivariant"] / row["plain"]
     return rows

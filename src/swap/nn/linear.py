@@ -15,6 +15,7 @@ from torch import Tensor, nn
 from swap.nn import fused_mlp
 from swap.nn.basis import Basis
 from swap.nn.init import row_std
+from swap.nn.prepared import Prepared
 from swap.nn.views import Parts
 from swap.symmetry import Parity, Rep, trivial
 
@@ -40,6 +41,7 @@ class Linear(nn.Module):
             weight = torch.randn(rows, cols) * std.unsqueeze(-1) * gain
             self.weight.append(nn.Parameter(weight))
         self.bias = nn.Parameter(torch.zeros(self.target.sizes[0])) if bias else None
+        self._scaled: Prepared[tuple[list[Tensor], Tensor | None]] = Prepared()
 
     @property
     def equivariant(self) -> bool:
@@ -53,14 +55,24 @@ class Linear(nn.Module):
     def parts(self, parts: Parts) -> Parts:
         """Apply the layer to (even, odd) parts; the scales of both bases are folded into the
         weights. Parts may be padded with zeros, which makes some products faster."""
-        scale = self.source.scale * self.target.scale
-        weights = [_scaled(w, scale) for w in self.weight]
+        weights, bias = self.scaled()
         if parts[0].shape[-1] > self.source.sizes[0]:
             pairs = zip(weights, parts, strict=True)
             weights = [F.pad(w, (0, x.shape[-1] - w.shape[1])) for w, x in pairs]
-        bias = None if self.bias is None else _scaled(self.bias, self.target.scale)
         first = F.linear(parts[0], weights[0], bias)
         return (first, *(F.linear(x, w) for x, w in zip(parts[1:], weights[1:], strict=True)))
+
+    def scaled(self) -> tuple[list[Tensor], Tensor | None]:
+        """Weights and bias times the scales of the bases."""
+        weights, bias, target = [*self.weight], self.bias, self.target.scale
+        scale = self.source.scale * target
+        if scale == target == 1:
+            return weights, bias
+
+        def make() -> tuple[list[Tensor], Tensor | None]:
+            return [w * scale for w in weights], None if bias is None else bias * target
+
+        return self._scaled(weights if bias is None else [*weights, bias], make)
 
     @torch.no_grad()
     def dense(self) -> "Linear":
@@ -94,10 +106,6 @@ class InvariantHead(Linear):
         self, rep_in: Rep, outputs: int = 1, *, gain: float = 1.0, equivariant: bool = True
     ) -> None:
         super().__init__(rep_in, trivial(outputs), gain=gain, equivariant=equivariant)
-
-
-def _scaled(parameter: Tensor, factor: float) -> Tensor:
-    return parameter if factor == 1 else parameter * factor
 
 
 def _matrix(array: np.ndarray, like: Tensor) -> Tensor:

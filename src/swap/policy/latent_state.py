@@ -12,8 +12,9 @@ from typing import TypeAlias
 import torch
 from torch import Tensor
 
+from swap.nn.prepared import Prepared
 from swap.state_dict import Buffers
-from swap.world_model import WorldModel
+from swap.world_model import WorldModel, fast_tick
 
 LATENT = "latent"
 """The name under which a policy reads h."""
@@ -83,8 +84,10 @@ class LatentState(Buffers):
         n: int,
         device: str | torch.device,
         clock: TickClock | None = None,
+        *,
+        fast: bool = False,
     ) -> None:
-        """`clock`: the clock of another LatentState, to tick together with it."""
+        """`clock`: the clock of another LatentState, to tick together with it; `fast`: see `Agent`."""
         latent, clock = model.initial(n, device), clock or TickClock(model.k)
         super().__init__(
             h=latent.h,
@@ -96,6 +99,10 @@ class LatentState(Buffers):
         self.model, self.clock = model, clock
         self.latent = latent
         """h and z after the last tick, or zero."""
+        self._fast: Prepared[fast_tick.FastTick] | None = None
+        if fast and fast_tick.usable(model):
+            self._fast = Prepared()
+            self._weights = [*model.encoder.parameters(), *model.rssm.parameters()]
 
     # --- every control step ---------------------------------------------------------------------
     def observe(self, fresh: Tensor | None, read: Callable[[], Seen]) -> bool:
@@ -120,8 +127,12 @@ class LatentState(Buffers):
     def tick(self, depth: Tensor, prop: Tensor, noise: Tensor | None) -> None:
         """Updates the latents; for the arguments see `Seen`. Always runs the same kernels, so that
         it can be recorded."""
-        embedding = self.model.embed(depth, prop)
-        new = self.model.tick(self.latent, self.actions, embedding, self.fresh, noise)
+        if self._fast is not None and noise is None:
+            tick = self._fast(self._weights, lambda: fast_tick.FastTick(self.model, len(depth)))
+            new = tick(self.latent, self.actions, depth, prop, self.fresh)
+        else:
+            embedding = self.model.embed(depth, prop)
+            new = self.model.tick(self.latent, self.actions, embedding, self.fresh, noise)
         for old, x in zip(self.latent, new, strict=True):
             old.copy_(x)
         self.first.copy_(self.fresh)

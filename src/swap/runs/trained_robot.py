@@ -1,6 +1,6 @@
 """Loads the networks of a run folder or a kept file, ready to act in any environment."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -24,8 +24,12 @@ POLICY, MODEL, STYLE = NETWORKS
 """Prefixes of tensor names in a checkpoint: of the policy, the world model, the discriminator."""
 
 
+@dataclass(frozen=True)
 class TrainedRobot(SavedModel):
     """A saved model whose networks can be built and loaded."""
+
+    fast: bool = False
+    """Its agents are fast ones, see `Agent`."""
 
     @property
     def has_world_model(self) -> bool:
@@ -52,7 +56,7 @@ class TrainedRobot(SavedModel):
 
     def agent_for(self, env: ParkourEnv, *, blind: bool = False) -> Agent:
         """Returns an agent that acts in all worlds of `env`."""
-        return Agent(self.networks_for(env), env.n, env.device, blind=blind)
+        return Agent(self.networks_for(env), env.n, env.device, blind=blind, fast=self.fast)
 
     def discriminator_for(
         self, env: ParkourEnv, device: str | torch.device | None = None

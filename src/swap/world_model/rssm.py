@@ -23,6 +23,7 @@ from swap.nn import (
 )
 from swap.nn.fused_gates import Gates
 from swap.nn.fused_hidden import Between
+from swap.nn.prepared import Prepared
 from swap.nn.stacked import pointwise, split_views, stack_views
 from swap.symmetry import Rep, regular
 from swap.world_model import fused_loop
@@ -76,6 +77,7 @@ class Rssm(nn.Module):
         self.seen_in = Linear(embedding, wide, bias=False, equivariant=equivariant)
         self.seen_norm = RMSNorm(hidden, equivariant=equivariant)
         self.posterior = Linear(wide, latent.rep, equivariant=equivariant)
+        self._steps: Prepared[Steps] = Prepared()
 
     def heard(self, actions: Tensor) -> Tensor:
         """Actions [..., k * 12] -> what the recurrent model reads of them, [V, ..., hidden / V]."""
@@ -89,7 +91,10 @@ class Rssm(nn.Module):
 
     def steps(self) -> "Steps":
         """Prepares the weights of a step once, for any number of steps."""
-        return Steps(self)
+        layers = self.z_in, self.cell.gates, self.h_seen, self.posterior
+        norms = self.in_norm, self.cell.norm, self.seen_norm
+        read = [w for layer in layers for w in layer.parameters()] + [x.gain for x in norms]
+        return self._steps(read, lambda: Steps(self))
 
     def follow(
         self, last: Latent, heard: Tensor, seen: Tensor, first: Tensor, noise: Tensor | None

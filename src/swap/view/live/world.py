@@ -67,7 +67,9 @@ class LiveWorld:
         assert env.camera is not None, "a live world always has a camera"
         env.camera.draws.count.zero_()
         self._darkness = Darkness(self.seed)
-        self.agents = [Agent(self._networks, 1, env.device) for _ in range(env.n)]
+        # Fast, but for a pair: that shows that mirrored robots stay mirrored to the last bit.
+        fast = not self.mirrored
+        self.agents = [Agent(self._networks, 1, env.device, fast=fast) for _ in range(env.n)]
         self.imagination = Imagination(self.agents[0]) if self._networks.model else None
         self.obs: Mapping[str, Tensor] = env.reset()
         self.faults.apply(env)

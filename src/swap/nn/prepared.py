@@ -1,0 +1,36 @@
+"""Keeps what layers make of their weights, such as scaled and stacked ones, once these are frozen.
+
+A batch of one spends more time on making weights ready than on using them. Networks that only act
+are frozen (`requires_grad_(False)`), and then find them ready; the numbers are the same.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Generic, TypeVar
+
+import torch
+from torch import Tensor
+
+T = TypeVar("T")
+
+
+class Prepared(Generic[T]):
+    """Call it with the parameters and with what makes a thing of them: it is made anew if one of
+    them can learn (a fused optimiser writes to weights unseen), if one has been written to, and on
+    a GPU, whose recordings make it in every replay."""
+
+    def __init__(self) -> None:
+        self._key: list[tuple[int, int]] = []
+        self._made: T | None = None
+
+    def __call__(self, parameters: Sequence[Tensor], make: Callable[[], T]) -> T:
+        if not all(_frozen(p) for p in parameters) or torch.compiler.is_compiling():
+            return make()
+        key = [(p.data_ptr(), p._version) for p in parameters]
+        if self._made is None or key != self._key:
+            self._key, self._made = key, make()
+        return self._made
+
+
+def _frozen(parameter: Tensor) -> bool:
+    # Tensors made in inference mode do not count what is written to them.
+    return parameter.is_cpu and not (parameter.requires_grad or parameter.is_inference())
