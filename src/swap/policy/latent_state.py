@@ -87,7 +87,7 @@ class LatentState(Buffers):
         *,
         fast: bool = False,
     ) -> None:
-        """`clock`: the clock of another LatentState, to tick together with it; `fast`: see `Agent`."""
+        """`clock`: that of another LatentState, to tick together with it; `fast`: see `Agent`."""
         latent, clock = model.initial(n, device), clock or TickClock(model.k)
         super().__init__(
             h=latent.h,
