@@ -95,8 +95,8 @@ class CurriculumCfg:
     up_probability: float = 1.0
     down_probability: float = 0.6
     """A success at the frontier moves it up with the first probability, a failure down with the
-    second. It settles where down / (up + down) of the attempts succeed: 3 of 8 here; use a larger
-    share for a more reliable robot."""
+    second. It settles where down / (up + down) of the attempts succeed: 3 of 8 for a robot that
+    gets far, more for a reliable one."""
 
     def __post_init__(self) -> None:
         check_numbers(
@@ -209,8 +209,8 @@ class RandomCfg:
     """Mean time between pushes; 0 for none."""
     bodies_every: int = 24
     """Control steps between draws of new masses on the GPU, where they are slow: all episodes that
-    began since the last draw get theirs together, in their first half second. 0: never. On the CPU
-    every episode begins with new masses."""
+    began since the last draw get theirs together, in their first half second. 0: one draw for the
+    whole run. On the CPU every episode begins with new masses."""
 
     def __post_init__(self) -> None:
         check_numbers(self, "random.", not_negative=("push_every_s",))
