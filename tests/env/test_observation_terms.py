@@ -202,7 +202,7 @@ def test_a_sensor_with_a_wrong_mirror_is_noticed(known):
     (row,) = ModelAudit(robot, "cpu", ("tilted_box", "rocks")).sensed()
     assert row["error"] > 0.1 * row["largest"]
     assert row["pass"] is False
-    assert judged([row], [], []) == ("FAILED: the rep of foot_load", True)
+    assert judged([row], [], [], []) == ("FAILED: the rep of foot_load", True)
     parts, lives = audited(robot)
     assert all(row["pass"] for row in parts)
     assert max(row["error, m"] for row in lives) > 10 * LIMIT_M
