@@ -1,7 +1,7 @@
 """A controller in the other simulator with faults thrown in: every command is judged.
 
-`python deploy_soak.py BUNDLE MINUTES` lives so many minutes of simulated time, trial after trial, and
-watches memory. States go missing, are old, NaN or huge; images go missing, are old, empty or wild;
+`python deploy_soak.py BUNDLE MINUTES` lives so many minutes of simulated time, trial after trial,
+and watches memory. States go missing, are old, NaN or huge; images go missing, are old, empty or wild;
 the operator changes his mind.
 """
 
@@ -119,8 +119,7 @@ if __name__ == "__main__":
     told = soak(read_bundle(Path(sys.argv[1])), 60 * float(sys.argv[2]))
     print(f"{told[0]:,} commands, {len(told[1])} beyond a limit; steps: {dict(told[3])}")
     print(f"reasons: {dict(told[2])}")
-    print(
-        f"memory: {told[4][len(told[4]) // 4]:.0f} MiB after a quarter, {told[4][-1]:.0f} at the end"
-    )
+    early, late = told[4][len(told[4]) // 4], told[4][-1]
+    print(f"memory: {early:.0f} MiB after a quarter, {late:.0f} at the end")
     print(*told[1][:10], sep="\n")
     sys.exit(1 if told[1] else 0)
