@@ -9,7 +9,7 @@ SEES := models/swap.safetensors
 RUN := $(or $(RUN),out/train/$(shell date +%Y%m%d-%H%M%S))
 SOAK ?= --kills 200 --flips 1000 --options 500 --minutes 30 --clicks 30
 
-.PHONY: help setup test lint pytest soak fuzz-gate demo train test-oracles test-rliable bench-oracles lock clean
+.PHONY: help setup test lint pytest soak soak-deploy fuzz-gate demo train test-oracles test-rliable bench-oracles lock clean
 
 help:  ## show the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
@@ -39,6 +39,9 @@ pytest: $(READY)
 # Python warns of forks beside threads; the forks have nothing for them to do.
 soak: $(READY)  ## kills, byte flips, random options, memory; sizes by SOAK="--kills 200 --flips 1000 ..."
 	@PYTHONPATH=tests $(BIN)/python -W ignore::DeprecationWarning -m soak $(SOAK)
+
+soak-deploy: $(READY)  ## a controller in the other simulator with faults thrown in; BUNDLE=swap.bundle MINUTES=60
+	@cd tests && PYTHONPATH=. ../$(BIN)/python deploy_soak.py $(abspath $(or $(BUNDLE),swap.bundle)) $(or $(MINUTES),60)
 
 fuzz-gate: $(READY)  ## random and adversarial cases for the safety gate; CASES=1000000
 	@cd tests && PYTHONPATH=. ../$(BIN)/python gate_cases.py $(or $(CASES),1000000)

@@ -44,7 +44,7 @@ def test_a_robot_is_run_and_its_log_plays_again(bundle, tmp_path, capsys, armed)
 
     robot = threading.Thread(target=live)
     robot.start()
-    words = ["run", str(bundle.path), "--shm", str(path), "--log", str(log), "--seconds", "0.6"]
+    words = ["run", str(bundle.path), "--shm", str(path), "--log", str(log), "--seconds", "2"]
     try:
         assert main([*words, *(["--armed"] if armed else [])]) == 0
     finally:

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 from cyclonedds.domain import DomainParticipant
+from cyclonedds.internal import InvalidSample
 from cyclonedds.pub import DataWriter
 from cyclonedds.qos import Policy, Qos
 from cyclonedds.sub import DataReader
@@ -71,7 +72,7 @@ class Dds:
     def _newest(self, name: str) -> Any:
         if name not in self._readers:
             self._readers[name] = DataReader(self._participant, self._topic(name), qos=NEWEST)
-        found = [x for x in self._readers[name].take(4) if not hasattr(x, "sample_info_only")]
+        found = [x for x in self._readers[name].take(4) if not isinstance(x, InvalidSample)]
         return found[-1] if found else None
 
     def listen(self) -> None:
