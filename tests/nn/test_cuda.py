@@ -4,7 +4,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from swap.nn.fused import fits, norm_silu
+from swap.nn.fused_norm import fits, norm_silu
 from swap.nn.norm import ChannelNorm
 
 pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA GPU")

@@ -101,9 +101,9 @@ def run(args: Args) -> int:
 def work(study: "Study", folder: "Folder", runs: list["Run"], args: Args, started_s: float) -> int:
     from swap.signals import exit_code
     from swap.study.report import write_report
-    from swap.study.work import work_off
+    from swap.study.work import run_study
 
-    done = work_off(
+    done = run_study(
         study,
         folder,
         runs,

@@ -119,7 +119,7 @@ class AMP:
             processes,
             device,
             capture=capture,
-            before=self._acquaint,
+            before=self._update_normalizers,
         )
         self._make_adam(device)
 
@@ -172,7 +172,7 @@ class AMP:
         expert = self.expert.index_select(0, theirs).flatten(1)
         return expert, self.ring.rows.index_select(0, ours)
 
-    def _acquaint(self, theirs: Tensor, ours: Tensor) -> None:
+    def _update_normalizers(self, theirs: Tensor, ours: Tensor) -> None:
         """Updates the normalisers of all processes with the samples that all have picked."""
         self._look(theirs, ours)
         self.statistics.pool()
@@ -189,7 +189,7 @@ class AMP:
         """Computes the gradients for the samples that were picked."""
         expert, policy = self._samples(theirs, ours)
         filled = self.ring.count > 0
-        if self.processes.alone:  # otherwise `_acquaint` has done it
+        if self.processes.alone:  # otherwise `_update_normalizers` has done it
             self._observe(expert, policy, filled)
         losses = self.losses(self.net.coordinates(expert), self.net.coordinates(policy))
         gradients = torch.autograd.grad(losses["loss"], self.parameters)

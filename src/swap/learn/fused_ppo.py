@@ -71,7 +71,7 @@ class _Compare(torch.autograd.Function):
         programs = -(-len(value) // TILE)
         sums = mean.new_empty(programs, 5)
         triton_launch.launch(
-            _forth,
+            _forward_kernel,
             programs,
             *(mean, std, value, *then, total, *orbits.columns_of, sums),
             *(len(value), clip, HALF_LOG_TAU),
@@ -129,7 +129,7 @@ def _divergence(d, then, now):  # type: ignore[no-untyped-def]
 
 
 @jit
-def _forth(  # type: ignore[no-untyped-def]
+def _forward_kernel(  # type: ignore[no-untyped-def]
     mean,
     std,
     value,

@@ -15,7 +15,7 @@ from torch import Tensor, nn
 
 from swap.errors import UserError
 from swap.nn import fused_trunk
-from swap.nn.fused import fits, norm_silu
+from swap.nn.fused_norm import fits, norm_silu
 from swap.nn.init import activation, gain
 from swap.nn.linear import Linear
 from swap.nn.norm import ChannelNorm

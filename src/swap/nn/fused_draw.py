@@ -14,7 +14,7 @@ from swap.device.triton_launch import jit, tl
 from swap.nn.categorical import Categoricals
 
 
-def forth(
+def run_forward(
     y: Tensor,
     bias: Tensor | None,
     noise: Tensor | None,
@@ -32,7 +32,7 @@ def forth(
     zero in rows where `ends` [N] is set.
     """
     triton_launch.launch(
-        _forth,
+        _forward_kernel,
         y.shape[1],
         *(y, bias, noise, logits, z, onward, ends),
         *(1 - cfg.unimix, cfg.unimix / cfg.classes),
@@ -43,7 +43,7 @@ def forth(
     )
 
 
-def back(
+def run_backward(
     logits: Tensor,
     dy: Tensor,
     cfg: Categoricals,
@@ -53,9 +53,9 @@ def back(
     donward: Tensor | None = None,
     ends: Tensor | None = None,
 ) -> None:
-    """Write dy [V, N, d] from the gradients of `forth`'s results, as far as they are given."""
+    """Write dy [V, N, d] from those gradients of `run_forward`'s results that are given."""
     triton_launch.launch(
-        _back,
+        _backward_kernel,
         dy.shape[1],
         *(logits, dlogits, dz, donward, ends, dy),
         1 - cfg.unimix,
@@ -95,7 +95,7 @@ def softmax(x, known):  # type: ignore[no-untyped-def]
 
 
 @jit
-def _forth(  # type: ignore[no-untyped-def]
+def _forward_kernel(  # type: ignore[no-untyped-def]
     y,
     bias,
     noise,
@@ -161,7 +161,7 @@ def _store_parities(  # type: ignore[no-untyped-def]
 
 
 @jit
-def _back(  # type: ignore[no-untyped-def]
+def _backward_kernel(  # type: ignore[no-untyped-def]
     logits,
     dlogits,
     dz,

@@ -41,7 +41,7 @@ class _Gated(torch.autograd.Function):
         ctx.save_for_backward(y, gain, h)
         ctx.cfg = cfg
         out = torch.empty_like(h, memory_format=torch.contiguous_format)
-        forth(y, gain, h, out, cfg)
+        run_forward(y, gain, h, out, cfg)
         return out
 
     @staticmethod
@@ -49,12 +49,12 @@ class _Gated(torch.autograd.Function):
     def backward(ctx: Any, dout: Tensor) -> Any:
         y, gain, h = ctx.saved_tensors
         dy, dh = torch.empty_like(y), torch.empty_like(h, memory_format=torch.contiguous_format)
-        sums = back(y, gain, h, dy, dh, ctx.cfg, dout=dout.contiguous())
+        sums = run_backward(y, gain, h, dy, dh, ctx.cfg, dout=dout.contiguous())
         return dy, sums.sum(0).to(gain.dtype), dh, None
 
 
 # --- without autograd, on tensors of the caller ---------------------------------------------------
-def forth(
+def run_forward(
     y: Tensor,
     gain: Tensor,
     h: Tensor,
@@ -73,7 +73,7 @@ def forth(
     where `ends` [N] is set.
     """
     triton_launch.launch(
-        _forth,
+        _forward_kernel,
         y.shape[1],
         *(y, gain, h, fresh, out, parities, onward, ends),
         *(cfg.eps, cfg.update_bias),
@@ -83,7 +83,7 @@ def forth(
     )
 
 
-def back(
+def run_backward(
     y: Tensor,
     gain: Tensor,
     h: Tensor,
@@ -110,7 +110,7 @@ def back(
     if sums is None:
         sums = y.new_empty(programs, y.shape[2], dtype=torch.float32)
     triton_launch.launch(
-        _back,
+        _backward_kernel,
         programs,
         *(y, gain, h, fresh, dout, dparities, dnext, donward, ends, dy, dh, sums),
         *(cfg.eps, cfg.update_bias),
@@ -180,7 +180,7 @@ def _next_back(d, h, reset, candidate, update, update_bias):  # type: ignore[no-
 
 
 @jit
-def _forth(  # type: ignore[no-untyped-def]
+def _forward_kernel(  # type: ignore[no-untyped-def]
     y,
     gain,
     h,
@@ -249,7 +249,7 @@ def _forth(  # type: ignore[no-untyped-def]
 
 
 @jit
-def _back(  # type: ignore[no-untyped-def]
+def _backward_kernel(  # type: ignore[no-untyped-def]
     y,
     gain,
     h,

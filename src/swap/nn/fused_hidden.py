@@ -62,7 +62,7 @@ class _Hidden(torch.autograd.Function):
         ctx.cfg = cfg
         views, rows, width = y.shape
         out = y.new_empty(y.shape if cfg.join else (rows, views * width))
-        forth(y, out if cfg.join else parts_of(out, views), cfg, bias=bias, gain=gain)
+        run_forward(y, out if cfg.join else parts_of(out, views), cfg, bias=bias, gain=gain)
         return out
 
     @staticmethod
@@ -89,7 +89,7 @@ class _HiddenBack(torch.autograd.Function):
         dy = torch.empty_like(y)
         dout = dout if dout.stride(-1) == 1 else dout.contiguous()
         parts = dout if cfg.join else parts_of(dout, len(y))
-        sums = back(y, parts, dy, cfg, bias=bias, gain=gain)
+        sums = run_backward(y, parts, dy, cfg, bias=bias, gain=gain)
         total = None if sums is None else sums.sum(0)
         return (
             dy,
@@ -105,7 +105,7 @@ class _HiddenBack(torch.autograd.Function):
         if straight and cfg.join and ddy is not None:
             # Piecewise linear, and butterfly * slope * butterfly is symmetric: `back` serves again.
             again = torch.empty_like(y)
-            back(y, ddy.contiguous(), again, cfg, bias=bias)
+            run_backward(y, ddy.contiguous(), again, cfg, bias=bias)
             return again, None, None, None, None
         return *_again((dout, y, bias, gain), (ddy, ddbias, ddgain), cfg), None
 
@@ -155,7 +155,7 @@ def parts_of(x: Tensor, views: int) -> Tensor:
     return x.unflatten(-1, (views, -1)).transpose(0, 1)
 
 
-def forth(
+def run_forward(
     y: Tensor,
     out: Tensor,
     cfg: Between,
@@ -168,7 +168,7 @@ def forth(
     parities before the norm."""
     programs, rows = _programs(y)
     triton_launch.launch(
-        _forth,
+        _forward_kernel,
         programs,
         *(y, add, bias, gain, out),
         *(y.shape[1], cfg.scale, cfg.bias_scale, cfg.eps),
@@ -177,7 +177,7 @@ def forth(
     )
 
 
-def back(
+def run_backward(
     y: Tensor,
     dout: Tensor,
     dy: Tensor,
@@ -198,7 +198,7 @@ def back(
     if sums is None and (bias is not None or gain is not None):
         sums = y.new_empty(programs, y.shape[-1], dtype=torch.float32)
     triton_launch.launch(
-        _back,
+        _backward_kernel,
         programs,
         *(y, add, bias, gain, dout, dy, sums),
         *(y.shape[1], cfg.scale, cfg.bias_scale, cfg.eps),
@@ -270,7 +270,7 @@ def slope(x, act: tl.constexpr):  # type: ignore[no-untyped-def]
 
 
 @jit
-def _forth(  # type: ignore[no-untyped-def]
+def _forward_kernel(  # type: ignore[no-untyped-def]
     y,
     add,
     bias,
@@ -332,7 +332,7 @@ def _forth(  # type: ignore[no-untyped-def]
 
 
 @jit
-def _back(  # type: ignore[no-untyped-def]
+def _backward_kernel(  # type: ignore[no-untyped-def]
     y,
     add,
     bias,

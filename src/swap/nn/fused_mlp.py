@@ -182,7 +182,7 @@ class _Parities(torch.autograd.Function):
         ctx.sizes, ctx.dtype = [x.shape[-1] // 2 for x in several], several[0].dtype
         out = several[0].new_empty(2, len(several[0]), sum(ctx.sizes), dtype=dtype)
         for x, part in zip(several, out.split(ctx.sizes, -1), strict=True):
-            fused_hidden.forth(parts_of(x, 2), part, BUTTERFLY)
+            fused_hidden.run_forward(parts_of(x, 2), part, BUTTERFLY)
         return out
 
     @staticmethod
@@ -198,7 +198,7 @@ class _Features(torch.autograd.Function):
         ctx.dtype = x.dtype
         several = tuple(x.new_empty(x.shape[1], 2 * size, dtype=dtype) for size in sizes)
         for part, out in zip(x.split(sizes, -1), several, strict=True):
-            fused_hidden.forth(part, parts_of(out, 2), BUTTERFLY)
+            fused_hidden.run_forward(part, parts_of(out, 2), BUTTERFLY)
         return several
 
     @staticmethod

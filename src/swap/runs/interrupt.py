@@ -18,7 +18,7 @@ class Stoppable(Protocol):
     def stopping(self) -> None: ...
 
 
-class Deaf:
+class SilentBoard:
     """Shows nothing at a first signal."""
 
     def stopping(self) -> None:

@@ -17,7 +17,7 @@ from swap.runs.checkpoint import Checkpoint
 from swap.runs.checkpoint_saver import RUN, CheckpointSaver
 from swap.runs.distributed_trainable import DistributedTrainable
 from swap.runs.guard import Guard
-from swap.runs.interrupt import Deaf, Interrupt
+from swap.runs.interrupt import Interrupt, SilentBoard
 from swap.runs.lock import LOCK, locked
 from swap.runs.metrics import BOARD, FILE, Metrics
 from swap.runs.run_clock import RunClock
@@ -70,7 +70,7 @@ def train(
     """
     distributed = DistributedTrainable(trainable, processes)
     if processes.rank:
-        return assist(distributed, resume)
+        return run_follower(distributed, resume)
     board, fresh = board or console.board(folder.name), not folder.exists()
     with resilient_output(), Interrupt(board) as interrupt, locked(folder) as lock, board:
         if resume is None and checkpoint.numbered(folder / checkpoint.FOLDER):
@@ -121,14 +121,14 @@ def train(
         if fault is None and saver.failure:
             fault = saver.failure
         if interrupt.asked and iteration == 0 and not resume and not lock.lost:
-            unmake(folder, fresh)
+            remove_new_run(folder, fresh)
             saver.saved = None
     return RunResult(iteration, run_clock.elapsed_s, metrics, saver.saved, interrupt.signal, fault)
 
 
-def assist(distributed: DistributedTrainable, resume: Checkpoint | None) -> RunResult:
+def run_follower(distributed: DistributedTrainable, resume: Checkpoint | None) -> RunResult:
     """Runs a process that does not lead: it iterates when it is told to, and prints nothing."""
-    with Interrupt(Deaf()):  # torchrun sends Ctrl-C to all; the leader decides
+    with Interrupt(SilentBoard()):  # torchrun sends Ctrl-C to all; the leader decides
         iteration, spent_s, _ = restore(distributed, resume) if resume else (0, 0.0, 0.0)
         sig = distributed.follow_leader()
     return RunResult(iteration, spent_s, {}, None, sig or None, None)
@@ -152,7 +152,7 @@ def restore(distributed: DistributedTrainable, resume: Checkpoint) -> tuple[int,
     return resume.iteration, spent["elapsed_s"], spent.get("steps", 0.0)
 
 
-def unmake(folder: Path, fresh: bool) -> None:
+def remove_new_run(folder: Path, fresh: bool) -> None:
     """Removes what a run has written before its first iteration; the folder too, if `fresh`."""
     home = folder / checkpoint.FOLDER
     with contextlib.suppress(OSError):

@@ -58,7 +58,7 @@ def start_from(model: SavedModel, trainable: Trainable, cfg: TrainCfg) -> list[s
         tensors[RATE] = torch.tensor(cfg.ppo.lr_range[0])
     trainable.begin_with(tensors)
     assert isinstance(trainable.env, ParkourEnv)
-    missing = deal(model, trainable.env)
+    missing = set_frontiers(model, trainable.env)
     anew = []
     if has(STYLE, live) and not has(STYLE, tensors):
         anew.append("discriminator")
@@ -112,7 +112,7 @@ def same_rate(rate: Tensor, old: PPOCfg, new: PPOCfg) -> Tensor:
     return rate.clamp(*new.lr_range) if old.lr == new.lr else torch.full_like(rate, new.lr)
 
 
-def deal(model: SavedModel, env: ParkourEnv) -> list[str]:
+def set_frontiers(model: SavedModel, env: ParkourEnv) -> list[str]:
     """Gives the worlds of every family its kept frontiers; returns the families that have none."""
     kept, frontier = model.curriculum, env.curriculum.frontier.cpu()
     family = env.family.cpu()

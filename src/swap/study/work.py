@@ -25,7 +25,7 @@ class Outcome:
     signal: int | None
 
 
-def work_off(
+def run_study(
     study: Study,
     folder: Folder,
     runs: Sequence[Run],

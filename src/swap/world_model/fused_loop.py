@@ -144,9 +144,11 @@ class _Kept:
             state, z, ends = self._onward(t)
             torch.bmm(self.z_read[:, t], w.z_in, out=self.z_said[t])
             x = self.state_read[:, t, :, : self.hidden]
-            fused_hidden.forth(self.z_said[t], x, cfg.in_norm, add=self.heard[:, t], gain=w.in_gain)
+            fused_hidden.run_forward(
+                self.z_said[t], x, cfg.in_norm, add=self.heard[:, t], gain=w.in_gain
+            )
             torch.bmm(self.state_read[:, t], w.gates, out=self.gates_said[t])
-            fused_gates.forth(
+            fused_gates.run_forward(
                 *(self.gates_said[t], w.gates_gain, self._before(t), self.h[:, t], cfg.gates),
                 fresh=self.first[t],
                 parities=self.h_read[:, t],
@@ -155,12 +157,12 @@ class _Kept:
             )
             torch.bmm(self.h_read[:, t], w.h_seen, out=self.h_said[t])
             x = self.x_read[:, t]
-            fused_hidden.forth(
+            fused_hidden.run_forward(
                 self.h_said[t], x, cfg.seen_norm, add=self.seen[:, t], gain=w.seen_gain
             )
             torch.bmm(x, w.posterior, out=said)
             chance = None if noise is None else noise[:, t]
-            fused_draw.forth(
+            fused_draw.run_forward(
                 *(said, w.bias, chance, self.logits[:, t], self.drawn[:, t], cfg.latent),
                 onward=z,
                 ends=ends,
@@ -196,7 +198,7 @@ class _Kept:
         for t in reversed(range(self.ticks)):
             last = t == self.ticks - 1
             ends = None if last else self.first[t + 1]
-            fused_draw.back(
+            fused_draw.run_backward(
                 *(self.logits[:, t], dsaid[:, t], cfg.latent),
                 dlogits=None if dlogits is None else dlogits[:, t],
                 dz=None if dz is None else dz[:, t],
@@ -204,14 +206,14 @@ class _Kept:
                 ends=ends,
             )
             torch.bmm(dsaid[:, t], weights[3], out=dx)
-            fused_hidden.back(
+            fused_hidden.run_backward(
                 *(self.h_said[t], dx, dh_said[:, t], cfg.seen_norm),
                 add=self.seen[:, t],
                 gain=w.seen_gain,
                 sums=seen_sum,
             )
             torch.bmm(dh_said[:, t], weights[2], out=dh_read)
-            fused_gates.back(
+            fused_gates.run_backward(
                 *(self.gates_said[t], w.gates_gain, self._before(t), dgates[:, t], ahead),
                 cfg.gates,
                 sums=gates_sum,
@@ -224,7 +226,7 @@ class _Kept:
             )
             behind, ahead = ahead, behind
             torch.bmm(dgates[:, t], weights[1], out=dstate)
-            fused_hidden.back(
+            fused_hidden.run_backward(
                 *(self.z_said[t], dstate[:, :, : self.hidden], dz_said[:, t], cfg.in_norm),
                 add=self.heard[:, t],
                 gain=w.in_gain,

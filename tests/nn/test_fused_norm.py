@@ -6,7 +6,7 @@ import torch.nn.functional as F
 
 from swap.device import triton_launch
 from swap.errors import UserError
-from swap.nn import fused
+from swap.nn import fused_norm
 
 
 @pytest.fixture
@@ -21,7 +21,7 @@ def test_without_triton_there_is_no_fused_kernel(works, monkeypatch):
     monkeypatch.setattr(triton_launch, "INTERPRETED", True)
     monkeypatch.setenv("SWAP_KERNELS", "all")
     assert not works()
-    assert not fused.fits(torch.randn(2, 16, 4, 4), F.silu)
+    assert not fused_norm.fits(torch.randn(2, 16, 4, 4), F.silu)
 
 
 def test_a_triton_that_cannot_compile_is_left_alone(works, monkeypatch):
