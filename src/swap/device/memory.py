@@ -1,10 +1,12 @@
-"""Estimates how much memory a number of worlds takes.
+"""Estimates how much memory a number of worlds takes, and gives back what worlds have left.
 
 It is told, and refused where the machine has less, before anything is built: a machine that runs
 out of memory later may say nothing at all, or stop some other program.
 """
 
 import contextlib
+import ctypes
+import gc
 import os
 from pathlib import Path
 
@@ -19,6 +21,14 @@ MIB_A_WORLD = {
 """By engine, and whether a world model learns."""
 CGROUP = Path("/sys/fs/cgroup/memory.max")
 """What a container may use; a number, or `max`."""
+
+
+def give_back_memory() -> None:
+    """What nobody uses any more, to the system: environments are full of circles, which stay until
+    they are looked for, and glibc keeps what is freed between two things that are not."""
+    gc.collect()
+    with contextlib.suppress(OSError, AttributeError):  # another libc
+        ctypes.CDLL(None).malloc_trim(0)
 
 
 def needed_mib(worlds: int, engine: str, *, world_model: bool = False) -> float:
