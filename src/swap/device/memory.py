@@ -1,10 +1,12 @@
-"""Estimates how much memory a number of worlds takes.
+"""Estimates how much memory a number of worlds takes, and gives back what worlds have left.
 
 The estimate is printed before anything is built, and more worlds than fit are refused: a machine
 that runs out of memory later may give no message at all, or stop another program.
 """
 
 import contextlib
+import ctypes
+import gc
 import os
 from pathlib import Path
 
@@ -20,6 +22,14 @@ MIB_A_WORLD = {
 """MiB per world, by engine and by whether a world model is trained."""
 CGROUP = Path("/sys/fs/cgroup/memory.max")
 """Holds the container's memory limit: a number of bytes, or `max`."""
+
+
+def give_back_memory() -> None:
+    """What nobody uses any more, to the system: environments are full of circles, which stay until
+    they are looked for, and glibc keeps what is freed between two things that are not."""
+    gc.collect()
+    with contextlib.suppress(OSError, AttributeError):  # another libc
+        ctypes.CDLL(None).malloc_trim(0)
 
 
 def needed_mib(worlds: int, engine: str, *, world_model: bool = False) -> float:

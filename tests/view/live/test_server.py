@@ -6,6 +6,7 @@ import urllib.request
 import pytest
 
 from swap.errors import UserError
+from swap.view.live import clock as clock_module
 from swap.view.live.clock import RealTimeClock
 from swap.view.live.server import PageServer, check_address
 
@@ -37,12 +38,40 @@ def test_it_listens_on_this_machine_only_and_shares_with_nobody(capfd):
     assert capfd.readouterr().out == ""
 
 
-def test_the_clock_keeps_real_time_and_tells_what_is_left():
+class FakeTime:
+    """Time that passes only when somebody sleeps or works."""
+
+    def __init__(self) -> None:
+        self.now = 100.0
+
+    def perf_counter(self) -> float:
+        return self.now
+
+    def sleep(self, seconds: float) -> None:
+        self.now += seconds
+
+
+def run_clock(monkeypatch, work_s: float, rate: float, steps: int = 200) -> RealTimeClock:
+    fake = FakeTime()
+    monkeypatch.setattr(clock_module, "time", fake)
     clock = RealTimeClock()
-    for k in range(40):
-        clock.wait(1.0)
+    for k in range(steps):
+        fake.now += work_s
         if k % 2 == 0:
             clock.sent()
-    assert clock.speed == pytest.approx(1.0, abs=0.25)
-    assert clock.updates_per_s == pytest.approx(25, abs=8)
-    assert clock.reserve > 5
+        clock.wait(rate)
+    return clock
+
+
+@pytest.mark.parametrize("rate", [1.0, 0.25])
+def test_the_clock_keeps_time_and_tells_what_is_left(monkeypatch, rate):
+    clock = run_clock(monkeypatch, work_s=0.005, rate=rate)
+    assert clock.speed == pytest.approx(rate, rel=0.03)
+    assert clock.updates_per_s == pytest.approx(25 * rate, rel=0.06)
+    assert clock.reserve == pytest.approx(4.0, rel=0.03)
+
+
+def test_a_clock_that_cannot_keep_time_says_so(monkeypatch):
+    clock = run_clock(monkeypatch, work_s=0.04, rate=1.0)
+    assert clock.speed == pytest.approx(0.5, rel=0.03)
+    assert clock.reserve == pytest.approx(0.5, rel=0.03)

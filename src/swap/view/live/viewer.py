@@ -4,7 +4,6 @@ All of it happens in one thread. What visitors do arrives in other threads and w
 until the next control step. Without a visitor nothing is simulated.
 """
 
-import gc
 import queue
 import time
 from collections.abc import Callable
@@ -16,6 +15,7 @@ from pathlib import Path
 import numpy as np
 import viser
 
+from swap.device.memory import give_back_memory
 from swap.env import EndReason
 from swap.errors import UserError
 from swap.evaluate.success import reason_name
@@ -198,7 +198,7 @@ class Viewer:
             faults=s.faults,
         )
         self._over_s = 0.0
-        gc.collect()  # the old world is full of circles, and would stay for long
+        give_back_memory()
         self._stage.set(self.world.env, self.world.course)
         self._stage.show(self.world.env, self.world.imagination, s, tick=False)
 
