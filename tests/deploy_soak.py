@@ -1,8 +1,8 @@
 """A controller in the other simulator with faults thrown in: every command is judged.
 
 `python deploy_soak.py BUNDLE MINUTES` lives so many minutes of simulated time, trial after trial,
-and watches memory. States go missing, are old, NaN or huge; images go missing, are old, empty or wild;
-the operator changes his mind.
+and watches memory. States go missing, are old, NaN or huge; images go missing, are old, empty or
+wild; the operator changes his mind.
 """
 
 import sys
