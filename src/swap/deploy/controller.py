@@ -79,6 +79,7 @@ class Controller:
         self._deadlines = Deadlines(spec.control_period_s, spec.limits)
         self._default = np.array([joint.default_rad for joint in spec.joints])
         self._state: RobotState | None = None
+        self._said = ""
         self._told = Operator()
         self._since_s = self._next_s = 0.0
         self._from = self._target = self._default
@@ -220,4 +221,6 @@ class Controller:
         return 1.0 if whole_s <= 0 else min(1.0, (now_s - self._since_s) / whole_s)
 
     def _say(self, now_s: float, what: str) -> None:
-        self.events.append((now_s, what))
+        if what != self._said:  # an operator who insists is not told again
+            self.events.append((now_s, what))
+        self._said = what
