@@ -114,7 +114,7 @@ def _watched(trainer: Trainer) -> SectionTimer:
     for method in ("_act", "_renew_bodies", "_react"):
         parts.watch(env, method, "course, reward, observation")
     parts.watch(env, "_photograph", "camera")
-    for method in ("update_normalizers", "decide", "bootstrap_value"):
+    for method in ("update_normalizers", "decide", "evaluate_rollout", "bootstrap_value"):
         parts.watch(collector, method, "policy")
     if collector.latent_tracker is not None:
         parts.watch(collector.latent_tracker, "observe", "world-model tick")

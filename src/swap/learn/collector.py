@@ -87,13 +87,11 @@ class Collector:
             noise = self.draw_noise()
             if t % NORMALIZE_EVERY == 0:
                 self.update_normalizers()
-            inputs, action, mean, log_prob, value, sound = self.decide(noise)
+            inputs, action, mean, sound = self.decide(noise)
             for kept, x in zip((*roll.inputs, *(roll.mirrored or ())), inputs, strict=True):
                 kept[t].copy_(x)
             roll.action[t].copy_(action)
             roll.mean[t].copy_(mean)
-            roll.log_prob[t].copy_(log_prob)
-            roll.value[t].copy_(value)
             if self.latent_tracker is not None:
                 self.latent_tracker.record(roll.action[t])
             step = self.env.step(roll.action[t])
@@ -108,6 +106,7 @@ class Collector:
             self._look(step.obs)
             self.begun.copy_(~(step.terminated | step.truncated))
         roll.value[roll.steps].copy_(self.bootstrap_value())
+        self.evaluate_rollout()
         self._estimate(gamma, lam)
 
     def _look(self, obs: Mapping[str, Tensor]) -> None:
@@ -130,26 +129,24 @@ class Collector:
             if self.mirrored_inputs is not None:
                 self.mirrored_inputs.update_normalizers(obs, sound & self.begun)
 
-    def _decide(
-        self, noise: Tensor
-    ) -> tuple[tuple[Tensor, ...], Tensor, Tensor, Tensor, Tensor, Tensor]:
-        """Returns the networks' inputs, the action, its mean and density, the value, and which rows
-        are finite."""
+    def _decide(self, noise: Tensor) -> tuple[tuple[Tensor, ...], Tensor, Tensor, Tensor]:
+        """Returns the networks' inputs, the action, its mean, and which rows are finite."""
         with torch.no_grad():
             obs, sound = self._cleaned(count=True)
             mirrored = () if self.mirrored_inputs is None else self.mirrored_inputs(obs)
             inputs = self.policy.inputs(obs)
             pi = self.policy.actor(inputs.actor)
             action = pi.sample(noise)
-            self.bad_action.add([(~torch.isfinite(action.sum(-1))).sum()])
-            return (
-                (*inputs, *mirrored),
-                action,
-                pi.mean,
-                pi.log_prob(action),
-                self.policy.critic(inputs.critic),
-                sound,
-            )
+            return (*inputs, *mirrored), action, pi.mean, sound
+
+    def evaluate_rollout(self) -> None:
+        """Fills in the densities of the actions and the values of the observations, for all steps at
+        once: they are not needed earlier."""
+        roll = self.rollout
+        self.bad_action.add([(~torch.isfinite(roll.action.sum(-1))).sum()])
+        roll.log_prob.copy_(self.policy.actor.past(roll.mean, roll.std).log_prob(roll.action))
+        value = self.policy.critic(roll.inputs.critic.flatten(0, 1))
+        roll.value[:-1].copy_(value.view(roll.steps, roll.n))
 
     def _bootstrap_value(self) -> Tensor:
         """The value of the last observation."""
