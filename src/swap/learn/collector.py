@@ -140,8 +140,8 @@ class Collector:
             return (*inputs, *mirrored), action, pi.mean, sound
 
     def evaluate_rollout(self) -> None:
-        """Fills in the densities of the actions and the values of the observations, for all steps at
-        once: they are not needed earlier."""
+        """Fills in the densities of the actions and the values of the observations, for all steps
+        at once: they are not needed earlier."""
         roll = self.rollout
         self.bad_action.add([(~torch.isfinite(roll.action.sum(-1))).sum()])
         roll.log_prob.copy_(self.policy.actor.past(roll.mean, roll.std).log_prob(roll.action))
