@@ -31,6 +31,7 @@ class Basis(nn.Module):
             parity = Parity(rep)
             self._store("split", parity.split)
             self._store("merge", parity.merge)
+        self._cast: tuple[Tensor, ...] = ()
 
     def _store(self, name: str, gather: Gather) -> None:
         self.register_buffer(f"{name}_a", torch.tensor(gather.a), persistent=False)
@@ -53,14 +54,26 @@ class Basis(nn.Module):
             return (x,)
         if self.halved:
             return _SplitHalves.apply(x)
-        return _Split.apply(x, self.rep.n_even, *self.gathers)
+        return _Split.apply(x, self.rep.n_even, *self._tables(x))
 
     def merge(self, parts: Parts) -> Tensor:
         if not self.equivariant:
             return parts[0]
         if self.halved:
             return _MergeHalves.apply(*parts)
-        return _Merge.apply(*parts, *self.gathers)
+        return _Merge.apply(*parts, *self._tables(parts[0]))
+
+    def _tables(self, like: Tensor) -> tuple[Tensor, ...]:
+        """`gathers` with signs and scales apart, in the precision of `like`: made once."""
+        ready = self._cast
+        if ready and ready[2].dtype == like.dtype and ready[2].device == like.device:
+            return ready
+        a, b, split, c, d, merge = self.gathers
+        split, merge = split.to(like.dtype), merge.to(like.dtype)
+        made = (a, b, *split.unbind(), c, d, *merge.unbind())
+        if not torch.compiler.is_compiling():  # what a tracer makes is no number
+            self._cast = made
+        return made
 
     @property
     def gathers(self) -> tuple[Tensor, ...]:
@@ -69,9 +82,8 @@ class Basis(nn.Module):
         return tuple(getattr(self, name) for name in names)
 
 
-def _gather(x: Tensor, a: Tensor, b: Tensor, factors: Tensor) -> Tensor:
+def _gather(x: Tensor, a: Tensor, b: Tensor, sign: Tensor, scale: Tensor) -> Tensor:
     """Add first and scale after, which keeps the mirror exact (see symmetry/parity.py)."""
-    sign, scale = factors.to(x.dtype)
     return (x.index_select(-1, a) + x.index_select(-1, b) * sign) * scale
 
 
@@ -81,13 +93,13 @@ class _Split(Function):
     @staticmethod
     def forward(ctx: Any, x: Tensor, n_even: int, *gathers: Tensor) -> Parts:
         ctx.save_for_backward(*gathers)
-        coordinates = _gather(x, *gathers[:3])
+        coordinates = _gather(x, *gathers[:4])
         # Copies, not views of one tensor, so that each part is aligned in memory.
         return coordinates[..., :n_even].contiguous(), coordinates[..., n_even:].contiguous()
 
     @staticmethod
     def backward(ctx: Any, *grad: Tensor) -> Any:
-        return _Merge.apply(*grad, *ctx.saved_tensors), None, *[None] * 6
+        return _Merge.apply(*grad, *ctx.saved_tensors), None, *[None] * 8
 
 
 class _Merge(Function):
@@ -97,11 +109,11 @@ class _Merge(Function):
     def forward(ctx: Any, even: Tensor, odd: Tensor, *gathers: Tensor) -> Tensor:
         ctx.save_for_backward(*gathers)
         ctx.n_even = even.shape[-1]
-        return _gather(torch.cat((even, odd), -1), *gathers[3:])
+        return _gather(torch.cat((even, odd), -1), *gathers[4:])
 
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> Any:
-        return *_Split.apply(grad, ctx.n_even, *ctx.saved_tensors), *[None] * 6
+        return *_Split.apply(grad, ctx.n_even, *ctx.saved_tensors), *[None] * 8
 
 
 class _SplitHalves(Function):

@@ -8,7 +8,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from swap.nn import StackedLinear
+from swap.nn import RMSNorm, StackedLinear
 from swap.nn.fast_trunk import FastTrunk
 from swap.nn.stacked import split_views
 from swap.world_model.encoder import PROP_CLIP, Encoder
@@ -23,7 +23,11 @@ class FastTick:
     def __init__(self, model: WorldModel, n: int) -> None:
         rssm, encoder = model.rssm, model.encoder
         assert isinstance(encoder, Encoder)
-        self.trunk, self.prop = FastTrunk(encoder.image, n), encoder.prop.dense()
+        self.trunk, self.prop = FastTrunk(encoder.image, n), []
+        for layer, norm in zip(encoder.prop.layers, encoder.prop.norms, strict=True):
+            assert isinstance(norm, RMSNorm)
+            weight, gain = layer.dense().weight[0].detach(), norm.dense().gain.detach()
+            self.prop.append((weight.mT.contiguous(), gain, norm.eps))
         self.steps, self.gated = rssm.steps(), rssm.cell.gated
         self.equivariant, self.clip = rssm.equivariant, model.action_clip
         self.sign, self.classes = rssm.butterfly.sign, model.categoricals.classes
@@ -57,8 +61,10 @@ class FastTick:
         told = F.rms_norm(told, told.shape[1:], steps.z_in.gain, steps.z_in.eps)
         x, h = F.silu(fly(self._views(told))), self._views(last.h)
         h = self.gated(fly(steps.gates(fly(torch.cat((x, h), -1)))), h)
-        felt = self._views(self.prop(prop.clamp(-PROP_CLIP, PROP_CLIP)))
-        y = torch.cat((h, self.trunk(depth), felt), -1)
+        felt = prop.clamp(-PROP_CLIP, PROP_CLIP)
+        for weight, gain, eps in self.prop:
+            felt = F.silu(F.rms_norm(felt @ weight, gain.shape, gain, eps))
+        y = torch.cat((h, self.trunk(depth), self._views(felt)), -1)
         logits = fly(steps.posterior(fly(F.silu(fly(self.seen(fly(y)))))))
         rows = logits.reshape(len(depth), -1, self.classes)
         z = torch.zeros_like(rows).scatter_(-1, rows.argmax(-1, keepdim=True), 1.0)
