@@ -27,7 +27,8 @@ class Physics:
 
     batches: list = field(default_factory=list)
 
-    def __call__(self, robot, courses, speed_mps, device, seed, *, blind, look):
+    def __call__(self, robot, courses, speed_mps, device, seed, *, blind, condition, look):
+        assert condition is None
         self.batches.append((speed_mps, seed, list(courses)))
         look(0, 0.0)
         look(len(courses) // 2, 0.7)

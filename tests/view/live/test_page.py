@@ -154,6 +154,7 @@ def test_one_drives_others_watch_and_a_closed_tab_costs_nothing(page, browser, v
     assert page.errors == other.errors == []
     page.page.close()
     wait_until(lambda: not viewer._visitors)
+    time.sleep(0.5)  # the step that was under way ends
     steps = viewer.world.steps
     time.sleep(0.5)
     assert viewer.world.steps == steps
