@@ -45,7 +45,7 @@ class ModelCfg:
     agc: float = 0.3
     """Gradients are clipped to this fraction of the norm of their weights."""
     overlap: bool = False
-    """On a GPU, learn beside PPO and AMP, on a stream of its own; what is learned is the same."""
+    """On a GPU, learn beside PPO and AMP, on a stream of its own. Not yet tried on a GPU."""
 
     def __post_init__(self) -> None:
         counts = ("batch", "ticks", "updates", "warm_up")
