@@ -60,9 +60,6 @@ class PPOCfg:
     """Learning rate at the start."""
     desired_kl: float | None = 0.01
     """Target KL of a gradient step; the learning rate adapts to it. None keeps the rate."""
-    final_desired_kl: float | None = None
-    """The target falls to this while the noise falls; None: it stays. Smaller steps in the end
-    settle what was learned."""
     lr_range: tuple[float, float] = (1e-5, 1e-2)
     """Bounds of the adapted learning rate."""
 
@@ -72,7 +69,7 @@ class PPOCfg:
             "ppo.",
             at_least_1=("steps", "epochs", "minibatches"),
             fractions=("gamma", "lam"),
-            positive=("clip", "max_grad_norm", "desired_kl", "final_desired_kl", "final_max_std"),
+            positive=("clip", "max_grad_norm", "desired_kl", "final_max_std"),
             not_negative=("value_coef", "entropy_coef"),
         )
         if not 0 <= self.std_decay[0] <= self.std_decay[1] <= 1:
@@ -86,8 +83,6 @@ class PPOCfg:
             raise UserError(
                 f"std_decay_steps={self.std_decay_steps} must be a first and a later step"
             )
-        if self.final_desired_kl is not None and self.desired_kl is None:
-            raise UserError("ppo.final_desired_kl needs a ppo.desired_kl to fall from")
         low, high = self.lr_range
         if not 0 < low <= self.lr <= high:
             raise UserError(f"lr={self.lr} must lie in lr_range={self.lr_range}, above 0")
@@ -100,23 +95,13 @@ class PPOCfg:
         first, last = self.std_decay
         return (math.inf, math.inf) if planned is None else (first * planned, last * planned)
 
-    def decayed(self, steps: int, planned: float | None = None) -> float:
-        """How much of the fall is done after `steps` of the `planned` control steps, 0 to 1."""
+    def max_std_at(self, max_std: float, steps: int, planned: float | None = None) -> float:
+        """The upper bound of the std after `steps` of the `planned` control steps."""
         first, last = self.decay_span(planned)
-        if steps < first:
-            return 0.0
-        return (steps - first) / (last - first) if steps < last else 1.0
-
-    def max_std_at(self, max_std: float, decayed: float) -> float:
-        """The upper bound of the std."""
-        final = max_std if self.final_max_std is None else self.final_max_std
-        return max_std + decayed * (final - max_std)
-
-    def desired_kl_at(self, decayed: float) -> float | None:
-        """The target KL."""
-        if self.desired_kl is None or self.final_desired_kl is None:
-            return self.desired_kl
-        return self.desired_kl + decayed * (self.final_desired_kl - self.desired_kl)
+        if self.final_max_std is None or steps < first:
+            return max_std
+        fraction = (steps - first) / (last - first) if steps < last else 1.0
+        return max_std + fraction * (self.final_max_std - max_std)
 
 
 class PPO:
@@ -152,16 +137,12 @@ class PPO:
             self._compute_gradients, self._apply_gradients, processes, device, capture=capture
         )
         self._longer = torch.ones((), device=device)
-        # A tensor, since recorded steps read it again each time.
-        self._desired_kl = torch.tensor(cfg.desired_kl or 0.0, device=device)
         self.adam = GuardedAdam(
             self.parameters, self.lr, capturable=self.step.enabled, divisor=self._longer
         )
 
-    def update(self, generator: torch.Generator, desired_kl: float | None = None) -> None:
-        """Runs all epochs over the rollout, whose advantages must be filled in. The learning rate
-        adapts to `desired_kl` if it is given, otherwise to the config's."""
-        self._desired_kl.fill_(desired_kl or self.cfg.desired_kl or 0.0)
+    def update(self, generator: torch.Generator) -> None:
+        """Runs all epochs over the rollout, whose advantages must be filled in."""
         for _ in range(self.cfg.epochs):
             order = torch.randperm(len(self.rollout), generator=generator, device=self.lr.device)
             for rows in order.split(self.size):
@@ -243,8 +224,8 @@ class PPO:
         raises it if it has hardly moved."""
         if self.cfg.desired_kl is None:
             return
-        slower = sound & (kl > 2 * self._desired_kl)
-        faster = sound & (kl < self._desired_kl / 2) & (kl > 0)
+        slower = sound & (kl > 2 * self.cfg.desired_kl)
+        faster = sound & (kl < self.cfg.desired_kl / 2) & (kl > 0)
         rate = torch.where(slower, self.lr / 1.5, torch.where(faster, self.lr * 1.5, self.lr))
         self.lr.copy_(rate.clamp(*self.cfg.lr_range))
 

@@ -127,14 +127,13 @@ class Trainer:
         figures."""
         watch = self.stopwatch
         watch.start()
-        decayed = self.cfg.ppo.decayed(self.steps, self.planned)
-        ceiling = self.cfg.ppo.max_std_at(self.cfg.policy.max_std, decayed)
+        ceiling = self.cfg.ppo.max_std_at(self.cfg.policy.max_std, self.steps, self.planned)
         self.policy.actor.head.limit(ceiling)
         with one_thread(self.device.type == "cpu" and self.env.n <= FEW):
             self.collector.collect(self.cfg.ppo.gamma, self.cfg.ppo.lam)
         self.statistics.pool()
         watch.lap("time/collect_s")
-        self._learn(self.cfg.ppo.desired_kl_at(decayed))
+        self._learn()
         self.iteration += 1
         if not self.processes.alone:
             self._compare()
@@ -142,13 +141,13 @@ class Trainer:
         env = self.env.metrics(self.processes)
         return {"steps": self.steps, **env, **figures, "ppo/max_std": ceiling, **watch.read()}
 
-    def _learn(self, desired_kl: float | None) -> None:
+    def _learn(self) -> None:
         """Update policy, world model and discriminator. None reads what another one writes, and the
         many small kernels of the world model leave room on a GPU: it may learn beside the others.
         """
         watch, side = self.stopwatch, self.side
         side.fork()
-        self.ppo.update(self.generator, desired_kl)
+        self.ppo.update(self.generator)
         watch.lap("time/update_s")
         if self.learner is not None:
             with side.work():
