@@ -54,11 +54,18 @@ def stagger(env) -> None:
 def equal(a, b) -> None:
     assert a.obs.keys() == b.obs.keys()
     for name, x in a.obs.items():
-        assert torch.equal(x, b.obs[name]), name
+        same(name, x, b.obs[name])
     for name in ("reward", "terminated", "truncated", "valid"):
-        assert torch.equal(getattr(a, name), getattr(b, name)), name
+        same(name, getattr(a, name), getattr(b, name))
     for name, x in a.info.items():
-        assert torch.equal(x, b.info[name]), name
+        same(name, x, b.info[name])
+
+
+def same(name, x, y) -> None:
+    """Tell where they differ if they do: the first entries, and by how much."""
+    places = (x != y).nonzero()
+    where = [(*place, float(x[*place]), float(y[*place])) for place in places[:8].tolist()]
+    assert not len(places), f"{name}: {len(places)} of {x.numel()} differ, {where}"
 
 
 def test_recorded_steps_are_the_steps():

@@ -4,7 +4,7 @@ of its ablation, which differ from it only in the constraint."""
 from dataclasses import dataclass, field, replace
 
 from swap.distributed import SINGLE_PROCESS, ProcessGroup
-from swap.env import EnvCfg, ParkourEnv
+from swap.env import CurriculumCfg, EnvCfg, ParkourEnv
 from swap.errors import UserError
 from swap.learn import AMPCfg, ModelCfg, SymmetryCfg, Trainer, TrainerCfg
 from swap.motions import transitions
@@ -45,9 +45,24 @@ CAMERA_POLICY = replace(
     actor_reads=("history", "command", "latent"),
     critic_reads=("privileged", "latent"),
 )
+ENV = EnvCfg(
+    camera=DepthCameraCfg(),
+    start=TEACHER.env.start,
+    # Most worlds go where most is left to learn. Boxes and gaps rise a fifth sooner than with equal
+    # shares; the others reach the top of their ranges all the same.
+    families=(
+        ("flat", 0.05),
+        ("box", 0.4),
+        ("gap", 0.25),
+        ("stairs", 0.1),
+        ("lateral_slope", 0.1),
+        ("rocks", 0.1),
+    ),
+    curriculum=CurriculumCfg(replay_fraction=0.25),
+)
 SWAP = SwapCfg(
     run=RunCfg(minutes=25.0),
-    env=EnvCfg(camera=DepthCameraCfg(), start=TEACHER.env.start),
+    env=ENV,
     policy=CAMERA_POLICY,
     ppo=TEACHER.ppo,
     model=ModelCfg(updates=5),  # per control step as many as with rollouts twice as long
