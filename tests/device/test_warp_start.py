@@ -28,7 +28,7 @@ def test_nothing_is_printed_that_nobody_asked_for():
     assert done.stderr == ""
 
 
-def test_a_long_compilation_gets_one_line(capfd, monkeypatch):
+def test_a_long_compilation_is_announced(capfd, monkeypatch):
     with wake.announce_compilation():
         pass
     monkeypatch.setattr(wake, "PATIENCE_S", 0.01)
@@ -36,6 +36,15 @@ def test_a_long_compilation_gets_one_line(capfd, monkeypatch):
         time.sleep(0.3)
     time.sleep(0.1)
     assert capfd.readouterr().err == f"{wake.COMPILING}\n"
+
+    monkeypatch.setattr(wake, "AGAIN_S", 0.1)
+    counts = iter(range(100))
+    with wake.announce_compilation(lambda: f"{next(counts)} of 9"):
+        time.sleep(0.35)
+    first, *others = capfd.readouterr().err.splitlines()
+    assert first == wake.COMPILING
+    assert others == [f"compiling kernels: {k} of 9" for k in range(len(others))]
+    assert others
 
 
 def test_where_warp_can_run(monkeypatch):

@@ -8,7 +8,8 @@ from typing import Any
 import torch
 import warp as wp
 
-from swap.device.warp_start import announce_compilation, init_warp
+from swap.device.warp_preload import preload
+from swap.device.warp_start import init_warp
 
 _streams: dict[tuple[int, int], wp.Stream] = {}
 
@@ -44,14 +45,14 @@ class WarpGraph:
                 yield stream
 
     def record(self, work: Callable[[], None]) -> None:
-        """Run the work twice, once to compile its kernels and once to record it. The arrays it uses
-        must stay alive, at the same address, as long as the recording is played."""
+        """Compile the kernels of the work, run it once and record it. The arrays it uses must stay
+        alive, at the same address, as long as the recording is played."""
         # On a stream of our own: CUDA cannot record on the default one.
         side = torch.cuda.Stream(self._torch_device) if self._device.is_cuda else None
         wp.synchronize_device(self._device)
         with torch.cuda.stream(side), self.scope() as stream:
-            with announce_compilation():
-                work()
+            preload(work, self._device)
+            work()
             gc.collect()
             gc.disable()  # freeing an array during the capture would become part of it
             try:

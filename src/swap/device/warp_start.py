@@ -4,7 +4,7 @@ import contextlib
 import os
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cache
 
 import torch
@@ -14,6 +14,7 @@ from swap.caches import WARP, prepare
 
 PATIENCE_S = 4.0
 """Time after which a compilation is announced; kernels from the cache load faster than this."""
+AGAIN_S = 10.0
 COMPILING = "compiling kernels, once; this may take a minute"
 
 
@@ -42,15 +43,25 @@ def _deaf() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def announce_compilation() -> Iterator[None]:
-    """Wrap work that may compile: print one line on stderr if it takes longer than PATIENCE_S."""
-    word = threading.Timer(PATIENCE_S, lambda: print(COMPILING, file=sys.stderr, flush=True))
-    word.daemon = True
-    word.start()
+def announce_compilation(progress: Callable[[], str] | None = None) -> Iterator[None]:
+    """Wrap work that may compile: print a line on stderr if it takes longer than PATIENCE_S, and
+    with `progress` another one, which it ends, every AGAIN_S."""
+    done = threading.Event()
+
+    def announce() -> None:
+        if done.wait(PATIENCE_S):
+            return
+        print(COMPILING, file=sys.stderr, flush=True)
+        while progress is not None and not done.wait(AGAIN_S):
+            print(f"compiling kernels: {progress()}", file=sys.stderr, flush=True)
+
+    thread = threading.Thread(target=announce, daemon=True)
+    thread.start()
     try:
         yield
     finally:
-        word.cancel()
+        done.set()
+        thread.join()
 
 
 @wp.kernel
