@@ -2,7 +2,7 @@
 
 `python deploy_soak.py BUNDLE MINUTES` lives so many minutes of simulated time, trial after trial,
 and watches memory. States go missing, are old, NaN or huge; images go missing, are old, empty or
-wild; the operator changes his mind.
+wild; the operator changes his mind, or asks for speeds and headings that are none.
 """
 
 import sys
@@ -86,7 +86,10 @@ class FaultyWires:
             told = "stand"
         if self.draw.random() < FAULT / 50:
             told = WISHES[self.draw.integers(len(WISHES))]
-        return Operator(told, float(self.draw.uniform(-1, 3)), heading_rad=0.0)
+        forward_mps, heading_rad = float(self.draw.uniform(-1, 3)), 0.0
+        if self.draw.random() < FAULT:
+            forward_mps, heading_rad = map(float, self.draw.choice(STRANGE, 2))
+        return Operator(told, forward_mps, heading_rad=heading_rad)
 
     def wait(self, kind, timeout_s):
         return True
