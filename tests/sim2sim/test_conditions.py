@@ -7,11 +7,12 @@ import numpy as np
 import pytest
 
 from sim2sim_scene import MOTORS, ROBOT, SPEC, hold, trial
+from swap.conditions import NOMINAL, chosen
 from swap.errors import UserError
 from swap.sim2sim.body import Body
 from swap.sim2sim.camera import Camera
 from swap.sim2sim.cfg import SimCfg
-from swap.sim2sim.conditions import CONDITIONS, NOMINAL, chosen, under
+from swap.sim2sim.conditions import CONDITIONS, under
 
 
 def body(name, k=0):
@@ -23,11 +24,11 @@ def clean(made, k=0):
 
 
 def test_names():
-    assert chosen(()) == []
-    assert chosen(("wet", "dark")) == [NOMINAL, "wet", "dark"]
-    assert chosen(("all",)) == [NOMINAL, *CONDITIONS]
+    assert chosen((), CONDITIONS) == []
+    assert chosen(("wet", "dark"), CONDITIONS) == [NOMINAL, "wet", "dark"]
+    assert chosen(("all",), CONDITIONS) == [NOMINAL, *CONDITIONS]
     with pytest.raises(UserError, match="did you mean 'grass'"):
-        chosen(("gras",))
+        chosen(("gras",), CONDITIONS)
 
 
 @pytest.mark.parametrize("name", CONDITIONS)

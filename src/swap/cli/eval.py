@@ -48,8 +48,8 @@ class Args:
     blind: bool = False
     """Blank the camera: every pixel reads the farthest depth."""
     conditions: tuple[str, ...] = ()
-    """Rough conditions: all, or wet, specular, payload, pushes, weak_motor; each is measured beside
-    the nominal one. swap sim2sim has more."""
+    """Rough conditions: all, or wet, specular, dark, grass, glass, payload, pushes, weak_motor;
+    each is measured beside the nominal one. swap sim2sim has more."""
     why: bool = False
     """Also show what failed trials have in common: success by quarters of friction, payload and
     everything else that is random."""
@@ -83,9 +83,10 @@ def run(args: Args) -> int:
     writable(plot)
     device = chosen(args.device)
     from swap.cli.progress import ProgressLine
+    from swap.conditions import ABOUT, NOMINAL
+    from swap.conditions import chosen as chosen_conditions
     from swap.courses import FAMILIES, difficulty_of
-    from swap.evaluate.conditions import CONDITIONS, NOMINAL
-    from swap.evaluate.conditions import chosen as chosen_conditions
+    from swap.evaluate.conditions import CONDITIONS
     from swap.evaluate.curves import by_speed
     from swap.evaluate.figures import drawable, success_figure, write
     from swap.evaluate.success import measure, points
@@ -102,7 +103,7 @@ def run(args: Args) -> int:
     if args.sizes:
         wanted = [(families[0], difficulty_of(families[0], size)) for size in args.sizes]
     speeds = tuple(dict.fromkeys(args.speed))
-    names = chosen_conditions(args.conditions)
+    names = chosen_conditions(args.conditions, CONDITIONS)
     rows = []
     with ProgressLine() as told:
         for name in names or [NOMINAL]:
@@ -127,7 +128,7 @@ def run(args: Args) -> int:
         "low, high: 95 % interval (Wilson). failures: how many trials ended in which way.",
         "side: the high side of tilted courses.",
     ]
-    notes += [f"{name}: {CONDITIONS[name].about}." for name in names if name != NOMINAL]
+    notes += [f"{name}: {ABOUT[name]}." for name in names if name != NOMINAL]
     if args.blind:
         title += ", blind"
         notes.append("blind: the camera was blanked, the farthest in every pixel.")
@@ -162,8 +163,11 @@ def run_courses(args: Args, device: str) -> int:
     from swap.evaluate.course_trials import measure_courses
     from swap.runs.trained_robot import load_trained
 
-    if args.family or args.sizes or args.why or args.plot or args.tilt_deg:
-        raise UserError("--course has no --family, --sizes, --why, --plot or --tilt-deg; leave out")
+    if any((args.family, args.sizes, args.why, args.plot, args.tilt_deg, args.conditions)):
+        raise UserError(
+            "--course has no --family, --sizes, --why, --plot, --tilt-deg or --conditions; "
+            "leave out"
+        )
     plans = [load_course(path) for path in args.course]
     robot = load_trained(args.run, **args.code.given())
     with ProgressLine() as told:
