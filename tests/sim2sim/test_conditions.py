@@ -1,5 +1,7 @@
 """Each rough condition does to the simulated robot what its name says."""
 
+import gc
+import weakref
 from dataclasses import replace
 
 import mujoco
@@ -105,3 +107,16 @@ def test_blows_come_and_end(name):
     else:
         hit = np.array(forces) > 0
         assert 0.005 < hit.mean() < 0.3
+
+
+def test_a_body_is_gone_with_its_last_name():
+    """Trial after trial would otherwise keep the memory of many simulators."""
+    made = body("pushes")
+    made.step(hold())
+    told = weakref.ref(made)
+    gc.disable()
+    try:
+        del made
+        assert told() is None
+    finally:
+        gc.enable()
