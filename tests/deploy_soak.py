@@ -27,6 +27,8 @@ from swap.sim2sim.process import Life
 
 FAULT = 0.01
 """Chance of a fault in a message."""
+GROWTH = 0.01
+"""Memory that grows by more than this share is a failure."""
 FAMILIES = ("flat", "box", "gap", "stairs")
 
 
@@ -125,4 +127,4 @@ if __name__ == "__main__":
     early, late = told[4][len(told[4]) // 4], told[4][-1]
     print(f"memory: {early:.0f} MiB after a quarter, {late:.0f} at the end")
     print(*told[1][:10], sep="\n")
-    sys.exit(1 if told[1] else 0)
+    sys.exit(1 if told[1] or late > (1 + GROWTH) * early else 0)
