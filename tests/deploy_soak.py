@@ -2,7 +2,7 @@
 
 `python deploy_soak.py BUNDLE MINUTES` lives so many minutes of simulated time, trial after trial,
 and watches memory. States go missing, are old, NaN or huge; images go missing, are old, empty or
-wild; the operator changes his mind.
+wild; the operator changes his mind, or asks for speeds and headings that are none.
 """
 
 import sys
@@ -27,6 +27,8 @@ from swap.sim2sim.process import Life
 
 FAULT = 0.01
 """Chance of a fault in a message."""
+GROWTH = 0.01
+"""Memory that grows by more than this share is a failure."""
 FAMILIES = ("flat", "box", "gap", "stairs")
 
 
@@ -86,7 +88,10 @@ class FaultyWires:
             told = "stand"
         if self.draw.random() < FAULT / 50:
             told = WISHES[self.draw.integers(len(WISHES))]
-        return Operator(told, float(self.draw.uniform(-1, 3)), heading_rad=0.0)
+        forward_mps, heading_rad = float(self.draw.uniform(-1, 3)), 0.0
+        if self.draw.random() < FAULT:
+            forward_mps, heading_rad = map(float, self.draw.choice(STRANGE, 2))
+        return Operator(told, forward_mps, heading_rad=heading_rad)
 
     def wait(self, kind, timeout_s):
         return True
@@ -122,4 +127,4 @@ if __name__ == "__main__":
     early, late = told[4][len(told[4]) // 4], told[4][-1]
     print(f"memory: {early:.0f} MiB after a quarter, {late:.0f} at the end")
     print(*told[1][:10], sep="\n")
-    sys.exit(1 if told[1] else 0)
+    sys.exit(1 if told[1] or late > (1 + GROWTH) * early else 0)

@@ -17,6 +17,8 @@ RANGES = {
     "tilted_stairs": (0.05, 0.23, "m"),
     "tilted_gap": (0.05, 3.0, "m"),
     "stepping_stones": (0.1, 0.5, "m"),
+    "platform": (0.05, 1.5, "m"),
+    "gap_to_slope": (0.05, 3.0, "m"),
 }
 LIMITS = {"box": 2.2, "gap": 3.6}
 names = st.sampled_from(list(RANGES))

@@ -9,8 +9,9 @@ from swap.courses import FAMILIES, make, size_of
 from swap.courses.rays import cast, heights
 from swap.courses.success import FALLEN_Z
 
-PITS = ("gap", "tilted_gap", "stepping_stones")
+PITS = ("gap", "tilted_gap", "stepping_stones", "gap_to_slope")
 EPS = 1e-6
+SLOPE_M = 2.0
 DIFFICULTIES = (0.0, 0.4, 1.0)
 each = pytest.mark.parametrize("difficulty", DIFFICULTIES)
 
@@ -74,14 +75,51 @@ def test_gap_is_as_wide_as_its_size_all_across(name, difficulty, y):
     assert it.goal_tilt == pytest.approx(tilt(difficulty) if name == "tilted_gap" else 0.0)
 
 
+@each
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("y", [-0.9, 0.0, 0.9])
+def test_a_landing_slopes_all_across_from_the_far_edge_to_level_ground(difficulty, seed, y):
+    it = course("gap_to_slope", difficulty, seed)
+    far = it.goal_x - SLOPE_M
+    edge = far - size_of("gap_to_slope", difficulty)
+    assert heights(it, np.array([-1.0, edge - EPS]), y) == pytest.approx(it.start_z)
+    assert heights(it, edge + EPS, y) == -2.0
+    lean = 0.14  # a wall leans out by so much where its bank slopes down
+    if edge < far - lean:
+        assert heights(it, far - lean, y) == -2.0
+    rise = it.goal_z - it.start_z
+    assert abs(rise) == pytest.approx(SLOPE_M * tan(radians(5 + 10 * difficulty)))
+    along = np.linspace(EPS, SLOPE_M, 50)
+    assert heights(it, far + along, y) == pytest.approx(it.start_z + along / SLOPE_M * rise)
+    assert min(it.start_z, it.goal_z) == pytest.approx(0.0)
+
+
+def test_landings_slope_both_ways():
+    ways = [course("gap_to_slope", 0.5, seed) for seed in range(40)]
+    assert 10 < sum(it.goal_z > it.start_z for it in ways) < 30
+
+
+@each
+@pytest.mark.parametrize("y", [-1.9, 0.0, 1.9])
+def test_a_platform_is_its_size_high_on_both_sides(difficulty, y):
+    it = course("platform", difficulty)
+    found = runs(it, y)
+    size = size_of("platform", difficulty)
+    assert [height for height, _ in found] == pytest.approx([0.0, size, 0.0])
+    assert 2.0 <= found[1][1] <= 3.0
+    assert heights(it, it.goal_x - EPS, y) == pytest.approx(size)
+    assert heights(it, it.goal_x + EPS, y) == 0.0
+
+
 @pytest.mark.parametrize("name", PITS)
 def test_a_pit_has_no_way_round(name):
     it = course(name, 1.0)
+    far = it.goal_x - (SLOPE_M if name == "gap_to_slope" else 0.0)
     y = np.linspace(it.lane + 0.01, it.lane + 1.5, 20)
-    wide = heights(it, it.goal_x - 0.1, np.concatenate([-y, y]))
+    wide = heights(it, far - 0.1, np.concatenate([-y, y]))
     assert (wide == -2.0).all()
-    assert (heights(it, it.goal_x - 0.1, np.linspace(-it.lane, it.lane, 20)) < 0.1).all()
-    if name == "gap":
+    assert (heights(it, far - 0.1, np.linspace(-it.lane, it.lane, 20)) < 0.1).all()
+    if name in ("gap", "gap_to_slope"):
         assert (heights(it, np.linspace(-1.0, it.goal_x + 2, 50)[:, None], y) == -2.0).all()
 
 

@@ -129,7 +129,15 @@ def test_commands_stay_within_trainings(bundle):
     wild = mine.command(Operator("", 99.0, -99.0, 99.0), level)
     c = bundle.spec.command
     assert wild.tolist() == [c.forward_mps[1], c.left_mps[0], c.yaw_rps]
-    assert np.isfinite(mine.command(Operator("", float("nan")), level)).all()
+
+
+@pytest.mark.parametrize("nonsense", [float("nan"), float("inf"), -float("inf")])
+def test_a_command_that_is_not_finite_is_to_stand(bundle, nonsense):
+    mine, level = Observations(bundle.spec), np.array([1.0, 0, 0, 0])
+    assert mine.command(Operator("", nonsense, nonsense, nonsense), level).tolist() == [0, 0, 0]
+    assert mine.command(Operator("", heading_rad=nonsense), level).tolist() == [0, 0, 0]
+    fine = 0.5 * bundle.spec.command.forward_mps[1]
+    assert mine.command(Operator("", fine, nonsense), level).tolist() == [fine, 0, 0]
 
 
 def test_joints_are_matched_by_name(bundle):

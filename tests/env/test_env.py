@@ -242,7 +242,8 @@ def test_depth_images_come_every_fifth_step_and_at_once_after_a_reset(w):
 def test_500_random_steps_on_every_family_stay_finite():
     names = ("flat", "box", "gap", "stairs", "lateral_slope", "rocks", "tilted_box")
     families = tuple((name, 1.0) for name in (*names, "tilted_stairs", "tilted_gap"))
-    cfg = EnvCfg(families=(*families, ("stepping_stones", 1.0)), levels=4, variants=2)
+    ours = tuple((name, 1.0) for name in ("stepping_stones", "platform", "gap_to_slope"))
+    cfg = EnvCfg(families=(*families, *ours), levels=4, variants=2)
     env = ParkourEnv(cfg, 20, seed=1)
     obs = env.reset()
     ends = torch.zeros(len(EndReason))

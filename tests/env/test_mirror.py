@@ -3,10 +3,12 @@ and ends."""
 
 from dataclasses import replace
 
+import pytest
 import torch
 
 from swap.env import REWARDS, EnvCfg, RewardCfg
 from swap.env.rewards import RewardTerm
+from swap.presets import PRESETS
 from swap.sensors import DepthCameraCfg
 
 PAIRS = 12
@@ -14,6 +16,7 @@ FAMILIES = ("flat", "tilted_box", "tilted_gap", "tilted_stairs", "lateral_slope"
 CFG = EnvCfg(
     families=tuple((name, 1.0) for name in FAMILIES), levels=4, variants=2, camera=DepthCameraCfg()
 )
+ROUGH = PRESETS["swap-rough"].env
 
 
 def run(env, steps: int = 120, wrong_action: bool = False) -> dict[str, float]:
@@ -52,8 +55,13 @@ def run(env, steps: int = 120, wrong_action: bool = False) -> dict[str, float]:
     return worst
 
 
-def test_a_mirrored_world_lives_a_mirrored_life(w):
-    found = run(w.Pairs(CFG, PAIRS))
+@pytest.mark.parametrize(
+    "cfg",
+    [CFG, replace(CFG, camera=ROUGH.camera, random=replace(ROUGH.random, push_every_s=0.3))],
+    ids=["usual", "rough"],
+)
+def test_a_mirrored_world_lives_a_mirrored_life(w, cfg):
+    found = run(w.Pairs(cfg, PAIRS))
     assert found.pop("ended") > 10  # resets, new courses and robots are part of it
     assert found.pop("depth_clean") < 2e-3
     assert found.pop("depth_noisy") < 2e-3

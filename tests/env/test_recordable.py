@@ -9,6 +9,7 @@ from torch.utils._pytree import tree_leaves
 
 from swap.courses import make
 from swap.env import CommandCfg, EnvCfg, ParkourEnv, RandomCfg, TerminationCfg, Trials
+from swap.sim import Ranges
 
 CFG = EnvCfg(  # ends, pushes and new commands all the time
     families=(("flat", 1.0), ("box", 1.0)),
@@ -16,7 +17,7 @@ CFG = EnvCfg(  # ends, pushes and new commands all the time
     variants=2,
     terminations=TerminationCfg(episode_length_s=0.1),
     commands=CommandCfg(resample_s=0.06),
-    random=RandomCfg(push_every_s=0.1, bodies_every=5),
+    random=RandomCfg(Ranges(damping=(0.7, 1.2)), push_every_s=0.1, bodies_every=5),
 )
 
 

@@ -143,14 +143,15 @@ def test_a_quaternion_may_change_sign_between_two_steps(scenes):
     assert torch.allclose(clean, run.truth(0), atol=1e-5)
 
 
-def test_a_mirrored_run_gives_flipped_images_to_the_last_bit(scenes):
+@pytest.mark.parametrize("dark", [(0.0, 0.0), (0.1, 0.9)])
+def test_a_mirrored_run_gives_flipped_images_to_the_last_bit(scenes, dark):
     """Everything is on: latency, mounting error, legs, noise, lost frames."""
     n = 8
     left = scenes.random(n, seed=9)
     right = left.mirror()
     images = []
     for scene, mirrored in ((left, False), (right, True)):
-        settings = DepthCameraCfg(noise=DepthNoiseCfg(dropped=0.3))
+        settings = DepthCameraCfg(noise=DepthNoiseCfg(dropped=0.3, pixel_holes=dark))
         camera = DepthCamera(settings, MOUNT, n, 16, scenes.device, RADIUS, seed=5)
         camera.draws.mirrored[:] = mirrored
         mask = torch.ones(n, dtype=torch.bool, device=scenes.device)
@@ -166,6 +167,28 @@ def test_a_mirrored_run_gives_flipped_images_to_the_last_bit(scenes):
         images.append(torch.stack(shots))
     assert not torch.equal(images[0], images[1])
     assert torch.equal(images[0], images[1].flip(-1))
+
+
+def test_each_episode_is_as_dark_as_it_drew_and_a_saved_one_stays_so(scenes):
+    n = 200
+    settings = replace(cfg(0.0), noise=replace(IDEAL, pixel_holes=(0.2, 0.9)))
+    run, other = (Run(scenes, settings, n) for _ in range(2))
+    clean, noisy = run.capture()
+    seen = (clean < 1).sum((1, 2))
+    lost = ((clean < 1) & (noisy == 1)).sum((1, 2)) / seen
+    drawn = run.camera.noise.pixel_holes.clone()
+    assert ((lost - drawn).abs() < 5 * (0.25 / seen) ** 0.5)[seen > 100].all()
+    assert 0.2 <= drawn.min() < 0.25 < 0.85 < drawn.max() <= 0.9
+    other.camera.reset(run.everywhere, *run.pose(0))  # another episode, another darkness
+    assert not torch.equal(other.camera.noise.pixel_holes, drawn)
+    other.camera.load_state_dict(run.camera.state_dict(), run.scene.boxes)
+    assert torch.equal(other.camera.noise.pixel_holes, drawn)
+    assert torch.equal(other.camera.frames.noisy, noisy)
+
+
+def test_a_state_of_a_camera_without_darkness_has_none(scenes):
+    """States that were saved before there was any can be loaded."""
+    assert "pixel_holes" not in Run(scenes, DepthCameraCfg()).camera.state_dict()
 
 
 def test_storage_never_moves(scenes):

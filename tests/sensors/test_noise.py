@@ -100,6 +100,20 @@ def test_blobs_take_up_to_five_percent_of_a_frame(scenes):
     assert beside > 0.7
 
 
+@pytest.mark.parametrize("share", [0.0, 0.3, 0.9])
+def test_single_pixels_have_no_return(scenes, share):
+    n = 16
+    cfg = replace(QUIET, pixel_holes=(share, share))
+    spoil = Spoiler(cfg, n, scenes.device)
+    first, later = (spoil(wall(n, 2.0, scenes.device)) == 1 for _ in range(2))
+    sigma = (share * (1 - share) / first.numel()) ** 0.5
+    assert first.float().mean().item() == pytest.approx(share, abs=5 * sigma)
+    # each by itself: neither the neighbour nor the next frame tells anything
+    expected = share * (1 - share) * 2
+    for a, b in ((first[:, :, 1:], first[:, :, :-1]), (first, later)):
+        assert (a != b).float().mean().item() == pytest.approx(expected, abs=0.02)
+
+
 def test_one_frame_in_a_hundred_is_lost_and_the_previous_one_repeated(scenes):
     n, frames = 2000, 20
     cfg = replace(DepthNoiseCfg(), dropped=0.01, blob_holes=0.0)
@@ -134,13 +148,15 @@ def test_only_masked_worlds_draw(scenes):
     assert spoil.draws.count.tolist() == [1, 0, 1, 1]
 
 
-def test_mirrored_draws_spoil_the_flipped_image_to_the_flipped_one(scenes):
+@pytest.mark.parametrize("dark", [(0.0, 0.0), (0.5, 0.5)])
+def test_mirrored_draws_spoil_the_flipped_image_to_the_flipped_one(scenes, dark):
     n = 32
     scene = scenes.random(n, seed=5)
     depth = DepthRenderer(CAMERA, MOUNT, n, 16, scenes.device)
     clean = depth(scene.boxes, scene.base_pos, scene.base_quat).clone()
     left, right = (
-        Spoiler(replace(DepthNoiseCfg(), dropped=0.2), n, scenes.device) for _ in range(2)
+        Spoiler(replace(DepthNoiseCfg(), dropped=0.2, pixel_holes=dark), n, scenes.device)
+        for _ in range(2)
     )
     right.draws.mirrored[:] = True
     for _ in range(4):
@@ -167,6 +183,8 @@ def test_draws_follow_seed_key_and_count(scenes):
     [
         ({"dropped": 1.5}, "dropped=1.5; it is a fraction, use 0 to 1"),
         ({"edge_holes": -0.1}, "edge_holes=-0.1; it is a fraction"),
+        ({"pixel_holes": (0.5, 1.1)}, "pixel_holes=(0.5, 1.1); it is a fraction"),
+        ({"pixel_holes": (0.5, 0.2)}, "pixel_holes=(0.5, 0.2) runs backwards"),
         ({"sigma_m": -0.01}, "sigma_m=-0.01; use 0 or more"),
     ],
 )

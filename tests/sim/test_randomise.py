@@ -27,6 +27,19 @@ def test_draws_fill_their_ranges():
     assert all(torch.equal(v, getattr(again, k)) for k, v in vars(given).items())
 
 
+def test_all_motors_of_a_robot_may_damp_more_together():
+    robot, plain = load("apollo"), Ranges()
+    more = replace(plain, damping=(1.0, 1.5))
+    given, damped = (draw(r, robot, 500, torch.Generator().manual_seed(3)) for r in (plain, more))
+    share = damped.kd / given.kd
+    assert torch.allclose(share, share[:, :1].expand_as(share))
+    assert 1.0 <= share.min() < 1.02 < 1.48 < share.max() <= 1.5 + 1e-6
+    others = [name for name in vars(given) if name != "kd"]
+    assert all(torch.equal(getattr(given, name), getattr(damped, name)) for name in others)
+    image = mirror(damped, robot)
+    assert torch.equal(mirror(image, robot).kd, damped.kd)
+
+
 def test_mirroring_twice_changes_nothing():
     robot = load("go2")
     given = draw(Ranges(), robot, 5, torch.Generator().manual_seed(0))
@@ -45,6 +58,7 @@ def test_wrong_ranges_are_refused():
     for facts, message in (
         ({"friction": (2.0, 0.5)}, "runs backwards"),
         ({"kp": (0.0, 1.0)}, "above zero"),
+        ({"damping": (0.0, 1.0)}, "above zero"),
         ({"restitution": (0.0, 1.0)}, "below 1"),
         ({"latency": (0, 5)}, "at most 4"),
         ({"payload": (-0.1, 0.1)}, "zero or above"),

@@ -1,5 +1,7 @@
 """Each rough condition does to the simulated robot what its name says."""
 
+import gc
+import weakref
 from dataclasses import replace
 
 import mujoco
@@ -7,11 +9,12 @@ import numpy as np
 import pytest
 
 from sim2sim_scene import MOTORS, ROBOT, SPEC, hold, trial
+from swap.conditions import NOMINAL, chosen
 from swap.errors import UserError
 from swap.sim2sim.body import Body
 from swap.sim2sim.camera import Camera
 from swap.sim2sim.cfg import SimCfg
-from swap.sim2sim.conditions import CONDITIONS, NOMINAL, chosen, under
+from swap.sim2sim.conditions import CONDITIONS, under
 
 
 def body(name, k=0):
@@ -23,11 +26,11 @@ def clean(made, k=0):
 
 
 def test_names():
-    assert chosen(()) == []
-    assert chosen(("wet", "dark")) == [NOMINAL, "wet", "dark"]
-    assert chosen(("all",)) == [NOMINAL, *CONDITIONS]
+    assert chosen((), CONDITIONS) == []
+    assert chosen(("wet", "dark"), CONDITIONS) == [NOMINAL, "wet", "dark"]
+    assert chosen(("all",), CONDITIONS) == [NOMINAL, *CONDITIONS]
     with pytest.raises(UserError, match="did you mean 'grass'"):
-        chosen(("gras",))
+        chosen(("gras",), CONDITIONS)
 
 
 @pytest.mark.parametrize("name", CONDITIONS)
@@ -104,3 +107,16 @@ def test_blows_come_and_end(name):
     else:
         hit = np.array(forces) > 0
         assert 0.005 < hit.mean() < 0.3
+
+
+def test_a_body_is_gone_with_its_last_name():
+    """Trial after trial would otherwise keep the memory of many simulators."""
+    made = body("pushes")
+    made.step(hold())
+    told = weakref.ref(made)
+    gc.disable()
+    try:
+        del made
+        assert told() is None
+    finally:
+        gc.enable()

@@ -48,8 +48,11 @@ class Args:
     blind: bool = False
     """Blank the camera: every pixel reads the farthest depth."""
     conditions: tuple[str, ...] = ()
-    """Rough conditions: all, or wet, specular, payload, pushes, weak_motor; each is measured beside
-    the nominal one. swap sim2sim has more."""
+    """Rough conditions: all, or wet, specular, dark, grass, glass, payload, pushes, weak_motor;
+    each is measured beside the nominal one. swap sim2sim has more."""
+    randomness: str | None = None
+    """Noise and randomisation are those of this preset, e.g. swap, and not of the robot's own
+    training: to compare robots whose trainings were unequally rough."""
     why: bool = False
     """Also show what failed trials have in common: success by quarters of friction, payload and
     everything else that is random."""
@@ -83,18 +86,18 @@ def run(args: Args) -> int:
     writable(plot)
     device = chosen(args.device)
     from swap.cli.progress import ProgressLine
+    from swap.conditions import ABOUT, NOMINAL
+    from swap.conditions import chosen as chosen_conditions
     from swap.courses import FAMILIES, difficulty_of
-    from swap.evaluate.conditions import CONDITIONS, NOMINAL
-    from swap.evaluate.conditions import chosen as chosen_conditions
+    from swap.evaluate.conditions import CONDITIONS
     from swap.evaluate.curves import by_speed
     from swap.evaluate.figures import drawable, success_figure, write
     from swap.evaluate.success import measure, points
-    from swap.runs.trained_robot import load_trained
 
     drawable(plot)
     if args.course:
         return run_courses(args, device)
-    robot = load_trained(args.run, **args.code.given())
+    robot = loaded(args)
     families = tuple(FAMILIES.from_user(word).name for word in args.family) or trained_on(robot)
     if args.sizes and len(families) != 1:
         raise UserError("--sizes are of one family; name it with --family, e.g. --family box")
@@ -102,7 +105,7 @@ def run(args: Args) -> int:
     if args.sizes:
         wanted = [(families[0], difficulty_of(families[0], size)) for size in args.sizes]
     speeds = tuple(dict.fromkeys(args.speed))
-    names = chosen_conditions(args.conditions)
+    names = chosen_conditions(args.conditions, CONDITIONS)
     rows = []
     with ProgressLine() as told:
         for name in names or [NOMINAL]:
@@ -127,7 +130,9 @@ def run(args: Args) -> int:
         "low, high: 95 % interval (Wilson). failures: how many trials ended in which way.",
         "side: the high side of tilted courses.",
     ]
-    notes += [f"{name}: {CONDITIONS[name].about}." for name in names if name != NOMINAL]
+    notes += [f"{name}: {ABOUT[name]}." for name in names if name != NOMINAL]
+    if args.randomness:
+        notes.append(f"randomness: noise and randomisation of the preset {args.randomness}.")
     if args.blind:
         title += ", blind"
         notes.append("blind: the camera was blanked, the farthest in every pixel.")
@@ -137,6 +142,7 @@ def run(args: Args) -> int:
         "tilt_deg": args.tilt_deg or robot.cfg.env.tilt_deg,
         "seed": args.seed,
         "blind": args.blind,
+        **({"randomness": args.randomness} if args.randomness else {}),
     }
     hidden = {"difficulty", "reasons", "stalled", "causes"} | (
         {"speed"} if len(speeds) == 1 else set()
@@ -160,12 +166,14 @@ def run_courses(args: Args, device: str) -> int:
     from swap.cli.progress import ProgressLine
     from swap.courses.course_file import load_course
     from swap.evaluate.course_trials import measure_courses
-    from swap.runs.trained_robot import load_trained
 
-    if args.family or args.sizes or args.why or args.plot or args.tilt_deg:
-        raise UserError("--course has no --family, --sizes, --why, --plot or --tilt-deg; leave out")
+    if any((args.family, args.sizes, args.why, args.plot, args.tilt_deg, args.conditions)):
+        raise UserError(
+            "--course has no --family, --sizes, --why, --plot, --tilt-deg or --conditions; "
+            "leave out"
+        )
     plans = [load_course(path) for path in args.course]
-    robot = load_trained(args.run, **args.code.given())
+    robot = loaded(args)
     with ProgressLine() as told:
         rows = list(
             measure_courses(
@@ -186,9 +194,19 @@ def run_courses(args: Args, device: str) -> int:
         "low, high: 95 % interval (Wilson). ended at: the piece where trials that failed ended.",
         "It was trained on one obstacle at a time.",
     ]
+    if args.randomness:
+        notes.append(f"randomness: noise and randomisation of the preset {args.randomness}.")
     facts = {"side": args.side, "seed": args.seed, "blind": args.blind}
     show(Report(title, rows, notes, facts), args.json)
     return 0
+
+
+def loaded(args: Args) -> "TrainedRobot":
+    from swap.evaluate.randomness import with_randomness
+    from swap.runs.trained_robot import load_trained
+
+    robot = load_trained(args.run, **args.code.given())
+    return robot if args.randomness is None else with_randomness(robot, args.randomness)
 
 
 def trained_on(robot: "TrainedRobot") -> tuple[str, ...]:

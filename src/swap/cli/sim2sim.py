@@ -74,14 +74,15 @@ class Args:
 def run(args: Args) -> int:
     writable(args.json)
     from swap.cli.progress import ProgressLine
+    from swap.conditions import ABOUT, NOMINAL
+    from swap.conditions import chosen as chosen_conditions
     from swap.courses import FAMILIES, difficulty_of
     from swap.deploy.bundle import read_bundle
     from swap.evaluate.success import Progress, check_speed, points
     from swap.evaluate.success import measure as evaluate
     from swap.runs.trained_robot import load_trained
     from swap.sim2sim.cfg import AS_TRAINED, SimCfg
-    from swap.sim2sim.conditions import CONDITIONS, NOMINAL, under
-    from swap.sim2sim.conditions import chosen as chosen_conditions
+    from swap.sim2sim.conditions import CONDITIONS, under
     from swap.sim2sim.measure import measure
 
     check_speed(args.speed)
@@ -96,7 +97,7 @@ def run(args: Args) -> int:
         return rehearsal(args, bundle, *wanted[0])
     model = None if args.beside is None else load_trained(args.beside)
     physics = AS_TRAINED if args.as_trained else SimCfg()
-    names = chosen_conditions(args.conditions)
+    names = chosen_conditions(args.conditions, CONDITIONS)
     rows: list[dict[str, Any]] = []
     with ProgressLine() as told:
         for k, name in enumerate(names or [NOMINAL]):
@@ -120,7 +121,7 @@ def run(args: Args) -> int:
             )
             rows += [{"conditions": name, **row} if names else row for row in found]
     notes = ["low, high: 95 % interval (Wilson). failures: how many trials ended so."]
-    notes += [f"{name}: {CONDITIONS[name][0]}." for name in names if name != NOMINAL]
+    notes += [f"{name}: {ABOUT[name]}." for name in names if name != NOMINAL]
     if model is not None:
         same = evaluate(
             model,

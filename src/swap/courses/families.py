@@ -9,7 +9,18 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from swap.courses import box, flat, gap, rocks, slope, stairs, stones, tilted
+from swap.courses import (
+    box,
+    flat,
+    gap,
+    gap_to_slope,
+    platform,
+    rocks,
+    slope,
+    stairs,
+    stones,
+    tilted,
+)
 from swap.courses.blocks import Interval, Obstacle, SizeRange
 from swap.courses.course import SLOTS, Course
 from swap.errors import UserError
@@ -134,6 +145,20 @@ for _family in (
         "two rows of stones over a pit, that far apart",
         "ours",
         stones.stones,
+    ),
+    CourseFamily(
+        "platform",
+        platform.HEIGHT_M,
+        "a box to climb, cross and jump down from",
+        "paper",
+        platform.platform,
+    ),
+    CourseFamily(
+        "gap_to_slope",
+        gap_to_slope.WIDTH_M,
+        "a gap whose landing slopes up or down, by 5-15 deg",
+        "paper",
+        gap_to_slope.gap_to_slope,
     ),
 ):
     register(_family)

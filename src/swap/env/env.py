@@ -9,6 +9,7 @@ from collections.abc import Mapping
 import torch
 from torch import Tensor
 
+from swap.courses import Boxes
 from swap.device.cuda_graph import GraphedCallable
 from swap.device.threads import one_thread
 from swap.distributed import SINGLE_PROCESS, ProcessGroup
@@ -47,10 +48,12 @@ class ParkourEnv:
         capture: bool = True,
         rng: RandomSource | None = None,
         tasks: Tasks | None = None,
+        seen: Boxes | None = None,
     ) -> None:
         """With `capture`, on CUDA, all of a step but the physics is recorded and replayed in two
         launches; without, each kernel is launched separately, for debugging. `rng` draws all random
-        numbers (default: from `seed`), `tasks` assigns courses and commands (default: training)."""
+        numbers (default: from `seed`), `tasks` assigns courses and commands (default: training).
+        `seen` is what the cameras see for ever (default: the courses)."""
         self.cfg, self.n = cfg, n
         place = engine_device(engine, device)
         self.rng = rng or RandomSource(n, place, seed)
@@ -82,8 +85,9 @@ class ParkourEnv:
         self._push_share = CONTROL_DT / every if (every := cfg.random.push_every_s) else 0.0
 
         self.heights = Heights(self.spaces.heights, len(self.robot.legs), n, bank.slots, place)
+        self._seen = seen or self.engine.boxes
         self.camera = (
-            DepthCamera(cfg.camera, self.robot.camera, n, bank.slots, place, seed=seed)
+            DepthCamera(cfg.camera, self.robot.camera, n, self._seen.slots, place, seed=seed)
             if cfg.camera
             else None
         )
@@ -247,9 +251,9 @@ class ParkourEnv:
         if not self.known_empty(fresh):
             camera.reset(fresh, state.base_pos, state.base_quat)
         if int(self._count) % camera.cfg.every == 0:
-            camera.capture(self.engine.boxes)
+            camera.capture(self._seen)
         elif not self.known_empty(fresh):
-            camera.capture(self.engine.boxes, fresh)
+            camera.capture(self._seen, fresh)
         obs["depth_clean"], obs["depth_noisy"] = camera.frames
         return obs
 
@@ -273,7 +277,7 @@ class ParkourEnv:
         self.engine.load_state_dict(sub_state("engine/", state))
         self._ground.select(self.engine.course_id)
         if self.camera is not None:
-            self.camera.load_state_dict(sub_state("camera/", state), self.engine.boxes)
+            self.camera.load_state_dict(sub_state("camera/", state), self._seen)
         self.rng.generator.set_state(state["generator"].cpu())
 
     def _live(self) -> dict[str, Tensor]:

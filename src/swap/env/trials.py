@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
-from swap.courses import Course
+from swap.courses import Boxes, Course, stack
 from swap.distributed import SINGLE_PROCESS, ProcessGroup
 from swap.env.bank import CourseBank
 from swap.env.cfg import CurriculumCfg, EnvCfg
@@ -106,8 +106,10 @@ class Trials(ParkourEnv):
         seed: int = 0,
         capture: bool = True,
         rng: RandomSource | None = None,
+        seen: Sequence[Course] | None = None,
     ) -> None:
-        """`command`: forward m/s, left m/s, heading to hold in rad."""
+        """`command`: forward m/s, left m/s, heading to hold in rad. `seen`: what the cameras see
+        instead of each course."""
         if not courses or each < 1:
             raise UserError(f"{len(courses)} courses, each={each}; give at least one trial")
         start = replace(cfg.start, run_up_skip=0.0)  # a trial keeps its whole run-up
@@ -126,6 +128,7 @@ class Trials(ParkourEnv):
             capture=capture,
             rng=rng,
             tasks=self.trials,
+            seen=None if seen is None else _boxes(seen, each, rng.device),
         )
 
     def outcome(self) -> TrialResults:
@@ -144,3 +147,8 @@ class Trials(ParkourEnv):
     def finished(self) -> bool:
         """Whether all trials are over; this waits for the device."""
         return self.ended == self.n
+
+
+def _boxes(courses: Sequence[Course], each: int, device: torch.device) -> Boxes:
+    every = [course for course in courses for _ in range(each)]
+    return stack(every, max(course.n for course in every), str(device))

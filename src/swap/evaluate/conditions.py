@@ -1,30 +1,61 @@
-"""Rough conditions for `swap eval`, by name: changes of a robot's own environment.
-
-Those of them that `swap sim2sim` has, too, and that need no other world: there are more.
-"""
+"""Rough conditions of `swap eval` as changes of a robot's own environment, by the names of
+`swap.conditions`. What moves by itself, and blows to legs, need another world: sim2sim has them."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
+import numpy as np
 import torch
 
+from swap.conditions import (
+    BLADES,
+    DARKNESS,
+    FRICTION,
+    GLARE,
+    PAYLOAD,
+    PUSH_EVERY_S,
+    PUSH_MPS,
+    SILLS,
+    STRENGTH,
+)
+from swap.courses import Course
+from swap.courses.blocks import Block
+from swap.courses.clutter import add, glass, grass
 from swap.env import EnvCfg, ParkourEnv
-from swap.errors import UserError, unknown
+from swap.errors import UserError
+from swap.sensors import DepthCameraCfg
 from swap.sim import Ranges
 
-NOMINAL = "nominal"
-ELSEWHERE = ("dark", "grass", "glass", "rubble", "carpet", "leg_hit")
-"""Known to `swap sim2sim` only."""
+Clutter = Callable[[Course, np.random.Generator], list[Block]]
 
 
 @dataclass(frozen=True)
 class Condition:
     """What is changed before a trial's worlds are made, and after."""
 
-    about: str
     cfg: Callable[[EnvCfg], EnvCfg] = lambda cfg: cfg
     worlds: Callable[[ParkourEnv], None] = lambda env: None
     push_every_s: float = 0.0
+    solid: Clutter | None = None
+    """Boxes that are there, and that the camera does not see."""
+    seen: Clutter | None = None
+    """Boxes that the camera sees, and that are not there."""
+
+    def courses(
+        self, courses: Sequence[Course], seed: int
+    ) -> tuple[Sequence[Course], Sequence[Course] | None]:
+        """What is there, and what the camera sees if that is something else."""
+        solid, seen = _cluttered(courses, self.solid, seed), _cluttered(courses, self.seen, seed)
+        return solid, None if solid is seen else seen
+
+
+def _cluttered(courses: Sequence[Course], clutter: Clutter | None, seed: int) -> Sequence[Course]:
+    if clutter is None:
+        return courses
+    return [
+        add(course, clutter(course, np.random.default_rng([seed, k, *b"clutter"])))
+        for k, course in enumerate(courses)
+    ]
 
 
 def _ranges(**changed: object) -> Callable[[EnvCfg], EnvCfg]:
@@ -35,40 +66,43 @@ def _ranges(**changed: object) -> Callable[[EnvCfg], EnvCfg]:
     return change
 
 
-def _glare(cfg: EnvCfg) -> EnvCfg:
+def _camera(cfg: EnvCfg) -> DepthCameraCfg:
     if cfg.camera is None:
-        raise UserError("condition 'specular' spoils the camera, and this robot has none")
-    noise = replace(cfg.camera.noise, blob_holes=0.66)
-    return replace(cfg, camera=replace(cfg.camera, noise=noise))
+        raise UserError("this condition deceives the camera, and the robot has none; leave it out")
+    return cfg.camera
+
+
+def _sees(cfg: EnvCfg) -> EnvCfg:
+    _camera(cfg)
+    return cfg
+
+
+def _noise(**changed: object) -> Callable[[EnvCfg], EnvCfg]:
+    def change(cfg: EnvCfg) -> EnvCfg:
+        camera = _camera(cfg)
+        noise = replace(camera.noise, **changed)  # type: ignore[arg-type]
+        return replace(cfg, camera=replace(camera, noise=noise))
+
+    return change
 
 
 def _one_weak_motor(env: ParkourEnv) -> None:
-    """In world k the motor k, and so on in turns, has half of its strength."""
+    """In world k the motor k, and so on in turns, is weak."""
     drawn, n = env.engine.drawn, env.n
     strength = drawn.strength.clone()
     rows = torch.arange(n, device=strength.device)
-    strength[rows, rows % strength.shape[1]] *= 0.5
+    strength[rows, rows % strength.shape[1]] *= STRENGTH
     everyone = torch.ones(n, dtype=torch.bool, device=strength.device)
     env.engine.randomise(everyone, replace(drawn, strength=strength), bodies=False)
 
 
 CONDITIONS = {
-    "wet": Condition("friction of 0.3 to 0.45", _ranges(friction=(0.3, 0.45))),
-    "specular": Condition("each image loses up to two thirds in moving discs", _glare),
-    "payload": Condition("a fifth of the robot's mass on its back", _ranges(payload=(0.2, 0.2))),
-    "pushes": Condition(
-        "a push of up to 1 m/s every second or so", _ranges(push=1.0), push_every_s=1.0
-    ),
-    "weak_motor": Condition("one motor has half of its strength", worlds=_one_weak_motor),
+    "wet": Condition(_ranges(friction=FRICTION)),
+    "specular": Condition(_noise(blob_holes=2 * GLARE)),  # drawn from 0 to this
+    "dark": Condition(_noise(pixel_holes=(DARKNESS, DARKNESS))),
+    "grass": Condition(_sees, seen=lambda course, rng: grass(course, BLADES, rng)),
+    "glass": Condition(_sees, solid=lambda course, rng: glass(course, SILLS, rng)),
+    "payload": Condition(_ranges(payload=(PAYLOAD, PAYLOAD))),
+    "pushes": Condition(_ranges(push=PUSH_MPS), push_every_s=PUSH_EVERY_S),
+    "weak_motor": Condition(worlds=_one_weak_motor),
 }
-
-
-def chosen(words: Sequence[str]) -> list[str]:
-    """Names, the nominal one first if there is any; `all` is all of them."""
-    names = list(CONDITIONS) if "all" in words else list(dict.fromkeys(words))
-    for name in names:
-        if name in ELSEWHERE:
-            raise UserError(f"condition '{name}' needs another world: swap sim2sim has it")
-        if name not in CONDITIONS:
-            raise unknown("condition", name, ["all", *CONDITIONS])
-    return [NOMINAL, *names] if names else []

@@ -146,9 +146,10 @@ def trials_env(
     *,
     each: int = 1,
     push_every_s: float = 0.0,
+    seen: Sequence[Course] | None = None,
 ) -> Trials:
     """Builds `each` worlds on every course, with a command to walk ahead at that speed and enough
-    time."""
+    time. `seen`: what the cameras see instead."""
     check_speed(speed_mps)
     # Pushes are a part of training, not of the task, unless they are asked for.
     return Trials(
@@ -160,6 +161,7 @@ def trials_env(
         engine=engine_for(device),
         device=device,
         seed=seed,
+        seen=seen,
     )
 
 
@@ -184,7 +186,8 @@ def run_trials(
 ) -> TrialResults:
     """Runs one episode in every world, `each` on every course. `look` is called now and then with
     the number of ended trials and the fraction of the work that is done."""
-    rough = condition or Condition("as in training")
+    rough = condition or Condition()
+    courses, seen = rough.courses(courses, seed)
     env = trials_env(
         rough.cfg(robot.cfg.env),
         courses,
@@ -193,6 +196,7 @@ def run_trials(
         seed,
         each=each,
         push_every_s=rough.push_every_s,
+        seen=seen,
     )
     agent, obs = robot.agent_for(env, blind=blind), env.reset()
     rough.worlds(env)

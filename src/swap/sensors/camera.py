@@ -4,7 +4,8 @@ and noisy.
 Boxes do not move while a robot runs, so an image taken 100 ms ago is the image from the pose 100 ms
 ago. The camera therefore stores past poses, not images: no latency takes extra images, and one that
 is not a whole number of control steps (60-140 ms at 10 Hz, one frame on average) is an
-interpolation between two. Latency and mounting error are drawn for each world at its reset.
+interpolation between two. Latency, mounting error and darkness are drawn for each world at its
+reset.
 """
 
 import math
@@ -108,10 +109,11 @@ class DepthCamera:
             view("age", self.age_steps, (n,)),
             view("offset_pos", self.offset_pos, (n, 3), wp.vec3),
             view("offset_rot", self.offset_rot, (n, 3), wp.vec3),
+            view("pixel_holes", self.noise.pixel_holes, (n,)),
         ]
         mirrored = view("mirrored", self.draws.mirrored, (n,), wp.bool)
         masked = self._mask(mask)
-        sizes = [*ages, cfg.jitter_m, cfg.jitter_rad]
+        sizes = [*ages, cfg.jitter_m, cfg.jitter_rad, *cfg.noise.pixel_holes]
         launch(
             draw_camera, (n,), [*self.draws.views, mirrored, masked, *sizes, *state], self.device
         )

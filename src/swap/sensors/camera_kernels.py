@@ -1,4 +1,4 @@
-"""Camera kernels: store past poses, look them up, and draw latency and mounting error."""
+"""Camera kernels: store past poses, look them up, and draw what lasts for an episode."""
 
 # mypy: ignore-errors
 # (kernels are Warp's language, which Warp checks as it compiles them)
@@ -72,12 +72,15 @@ def draw_camera(
     age_high: float,
     jitter_m: float,
     jitter_rad: float,
+    holes_low: float,
+    holes_high: float,
     fresh: wp.array[wp.bool],
     age: wp.array[float],
     offset_pos: wp.array[wp.vec3],
     offset_rot: wp.array[wp.vec3],
+    pixel_holes: wp.array[float],
 ) -> None:
-    """Draw a world's latency and mounting error for one episode."""
+    """Draw a world's latency, mounting error and darkness for one episode."""
     n = wp.tid()
     if not mask[n]:
         return
@@ -96,3 +99,4 @@ def draw_camera(
     pitch = wp.randf(state, -jitter_rad, jitter_rad)
     yaw = wp.randf(state, -jitter_rad, jitter_rad)
     offset_rot[n] = wp.vec3(side * roll, pitch, side * yaw)
+    pixel_holes[n] = holes_low + (holes_high - holes_low) * wp.randf(state)

@@ -68,14 +68,21 @@ class DepthNoiseCfg:
     """Largest share of pixels that a frame loses in a few discs; drawn from 0 to this."""
     dropped: float = 0.01
     """Chance that a frame is lost and the previous one repeated."""
+    pixel_holes: tuple[float, float] = (0.0, 0.0)
+    """Share of pixels without a return, each by itself, as in the dark; drawn uniformly for each
+    world at its reset."""
 
     def __post_init__(self) -> None:
         check_numbers(
             self,
             "camera.noise.",
             not_negative=("sigma_m", "sigma_per_m", "edge_jump_per_m"),
-            fractions=("edge_holes", "blob_holes", "dropped"),
+            fractions=("edge_holes", "blob_holes", "dropped", "pixel_holes"),
         )
+        if self.pixel_holes[0] > self.pixel_holes[1]:
+            raise UserError(
+                f"camera.noise.pixel_holes={self.pixel_holes} runs backwards; give (low, high)"
+            )
 
 
 @dataclass(frozen=True)

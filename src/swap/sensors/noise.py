@@ -1,7 +1,8 @@
 """Adds the noise of a stereo camera to clean depth images.
 
-In this order: error that grows with depth, holes along edges, blobs without any return, and
-sometimes a frame that is lost (the previous one is repeated). A hole reads 1, like anything unseen.
+In this order: error that grows with depth, holes along edges, blobs without any return, single
+pixels without one, and sometimes a frame that is lost (the previous one is repeated). A hole reads
+1, like anything unseen.
 Every random number is a hash of (seed, the world's key, the world's count of draws, pixel), so it
 depends neither on the batch nor on the order of launches. A world with `mirrored` set reads the
 same numbers from right to left, so that its noisy image is exactly the flipped one.
@@ -45,13 +46,19 @@ class DepthNoise(Buffers):
     """[N] bool: the frame was lost."""
     blobs: Tensor
     """[N, BLOBS, 3]: discs without any return."""
+    pixel_holes: Tensor
+    """[N]: share of single pixels without a return."""
 
     def __init__(self, cfg: DepthNoiseCfg, optics: OpticsCfg, draws: NoiseSeeds) -> None:
         n, device = len(draws.key), draws.key.device
+        self.pixel_holes = torch.full((n,), cfg.pixel_holes[0], device=device)
+        varies = cfg.pixel_holes[0] < cfg.pixel_holes[1]
         super().__init__(
             frame=torch.zeros(n, dtype=torch.int32, device=device),
             lost=torch.zeros(n, dtype=torch.bool, device=device),
             blobs=torch.zeros(n, BLOBS, 3, device=device),
+            # Saved only where it is drawn, so that states of before it existed can be loaded.
+            **({"pixel_holes": self.pixel_holes} if varies else {}),
         )
         self.cfg, self.optics, self.draws = cfg, optics, draws
         self.n, self.device = n, device
@@ -78,7 +85,8 @@ class DepthNoise(Buffers):
         edges = [cfg.edge_holes, cfg.edge_jump_per_m]
         images = [view("clean", clean, shape), view("noisy", noisy, shape)]
         mirrored = view("mirrored", self.draws.mirrored, (n,), wp.bool)
-        inputs = [masked, mirrored, *self._shared(), *sizes, *edges, *images]
+        holes = view("pixel_holes", self.pixel_holes, (n,))
+        inputs = [masked, mirrored, *self._shared(), holes, *sizes, *edges, *images]
         launch(spoil, shape, inputs, self.device)
 
     def _shared(self) -> list[wp.array]:

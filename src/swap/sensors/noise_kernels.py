@@ -65,6 +65,7 @@ def spoil(
     frame: wp.array[wp.int32],
     lost: wp.array[wp.bool],
     blobs: wp.array2d[wp.vec3],
+    pixel_holes: wp.array[float],
     near: float,
     far: float,
     sigma: float,
@@ -108,4 +109,6 @@ def spoil(
         across = float(c) + 0.5 - blobs[n, k][1]
         if down * down + across * across < blobs[n, k][2]:
             value = 1.0
+    if pixel_holes[n] > 0.0 and wp.randf(state) < pixel_holes[n]:
+        value = 1.0
     noisy[n, v, u] = value

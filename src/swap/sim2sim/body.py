@@ -32,7 +32,7 @@ class Body:
         self._kp, self._kd = draw.uniform(*cfg.gains, n), draw.uniform(*cfg.gains, n)
         self._strength = draw.uniform(*cfg.strength, n)
         self._strength[draw.integers(n)] *= cfg.weak_motor
-        self._errors, self._blows = chance(trial, "sensors"), Blows(self, chance(trial, "blows"))
+        self._errors, self._blows = chance(trial, "sensors"), Blows(chance(trial, "blows"))
         self.torque_share = 0.0
         self._stand(trial)
 
@@ -96,7 +96,7 @@ class Body:
             lower = -self._peak * (1 + share).clip(0, 1)
             self.torque_share = max(self.torque_share, float(np.abs(wish / self._peak).max()))
             data.ctrl[at] = wish.clip(lower, upper)
-        self._blows.strike()
+        self._blows.strike(self)
         mujoco.mj_step(self.model, data)
 
     def state(self) -> RobotState:
