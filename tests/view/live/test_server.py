@@ -4,11 +4,14 @@ import socket
 import urllib.request
 
 import pytest
+import viser
+import websockets
+from websockets.sync.client import connect
 
 from swap.errors import UserError
 from swap.view.live import clock as clock_module
 from swap.view.live.clock import RealTimeClock
-from swap.view.live.server import PageServer, check_address
+from swap.view.live.server import FORBIDDEN, PageServer, check_address
 
 
 def test_a_port_in_use_is_told_in_one_line():
@@ -36,6 +39,24 @@ def test_it_listens_on_this_machine_only_and_shares_with_nobody(capfd):
     finally:
         server.stop()
     assert capfd.readouterr().out == ""
+
+
+@pytest.mark.parametrize("own", [True, False])
+def test_pages_of_other_sites_see_nothing(own):
+    server = PageServer(port=0)
+    address = server.url.partition("://")[2]
+    origin = f"http://{address}" if own else "https://elsewhere.example"
+    protocol = websockets.Subprotocol(f"viser-v{viser.__version__}")
+    try:
+        with connect(f"ws://{address}", origin=origin, subprotocols=[protocol]) as visitor:
+            if own:
+                assert visitor.recv(timeout=20)
+                return
+            with pytest.raises(websockets.ConnectionClosed) as closed:
+                visitor.recv(timeout=20)
+            assert closed.value.rcvd.code == FORBIDDEN
+    finally:
+        server.stop()
 
 
 class FakeTime:

@@ -14,6 +14,8 @@ import viser
 from swap.errors import UserError
 
 LOOPBACK = "127.0.0.1"
+FORBIDDEN = 1008
+"""WebSocket's code for a visitor that breaks the rules."""
 
 
 class PageServer(viser.ViserServer):
@@ -26,6 +28,7 @@ class PageServer(viser.ViserServer):
         if port and self.get_port() != port:
             self.stop()
             raise in_use(host, port)
+        self._websock_server.on_client_connect(self._refuse_other_pages)
         self.gui.configure_theme(show_logo=False, show_share_button=False)
 
     @property
@@ -40,13 +43,18 @@ class PageServer(viser.ViserServer):
         with contextlib.redirect_stdout(io.StringIO()):
             super().stop()
 
-    def is_own_page(self, client: viser.ClientHandle) -> bool:
+    def is_own_page(self, visitor: Any) -> bool:
         """Whether a visitor comes from the page that is served here: any other page in the same
         browser could connect, too. What is no browser says nothing, and may."""
-        connection: Any = self._websock_server._live_connections.get(client.client_id)
+        connection: Any = self._websock_server._live_connections.get(visitor.client_id)
         headers = {} if connection is None else connection.request.headers
         origin, host = headers.get("Origin"), headers.get("Host")
         return origin is None or origin.partition("://")[2] == host
+
+    async def _refuse_other_pages(self, visitor: Any) -> None:
+        """Close the connection before anything is sent on it."""
+        if not self.is_own_page(visitor):
+            await self._websock_server._live_connections[visitor.client_id].close(FORBIDDEN)
 
 
 def check_address(host: str, port: int) -> None:
