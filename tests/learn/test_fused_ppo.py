@@ -45,7 +45,7 @@ def made(rep, equivariant=True):
         returns=value + normal(),
         weight=(torch.rand(SAMPLES, device=DEVICE) < 0.8).float(),
     )
-    past = SimpleNamespace(past=lambda mean, std: head(mean).__class__(mean, std, head.orbits))
+    past = SimpleNamespace(rebuild=lambda mean, std: head(mean).__class__(mean, std, head.orbits))
     ppo = SimpleNamespace(
         cfg=PPOCfg(), rollout=SimpleNamespace(std=std), policy=SimpleNamespace(actor=past)
     )
@@ -56,7 +56,7 @@ def made(rep, equivariant=True):
 def compared(ppo, head, batch, mean, value):
     """The losses, and the gradients of their total, of mean, value and std."""
     inputs = [mean.detach().requires_grad_(), value.detach().requires_grad_(), head.raw_std]
-    losses = PPO._compare(ppo, batch, head(inputs[0]), inputs[1])
+    losses = PPO._ppo_losses(ppo, batch, head(inputs[0]), inputs[1])
     return losses, torch.autograd.grad(PPO._total(ppo, losses), inputs)
 
 

@@ -181,7 +181,7 @@ def test_observations_are_read_in_one_go(equivariant, kernels, monkeypatch):
     coordinates = net.coordinates(x)
     assert "fused_basis" in kernels
     assert coordinates.shape[-1] == net.width > rep.dim
-    assert net.reading.part % 8 == 0
+    assert net.fused_split.part % 8 == 0
     y = net(coordinates)
     if equivariant:
         assert torch.equal(net(net.coordinates(rep(x))), ACTION(y))
@@ -190,7 +190,7 @@ def test_observations_are_read_in_one_go(equivariant, kernels, monkeypatch):
     plain = net.coordinates(x)
     parts = zip(
         plain.split(net.net.layers[0].source.sizes, -1),
-        coordinates.split(net.reading.part, -1),
+        coordinates.split(net.fused_split.part, -1),
         strict=True,
     )
     for a, b in parts:

@@ -21,7 +21,7 @@ TILE = 64
 HALF_LOG_TAU = 0.5 * math.log(2 * math.pi)
 
 
-class Then(NamedTuple):
+class RolloutSamples(NamedTuple):
     """What the rollout stored of the samples, M rows each."""
 
     action: Tensor  # [M, d]
@@ -34,7 +34,7 @@ class Then(NamedTuple):
     weight: Tensor
 
 
-class Compared(NamedTuple):
+class PPOLosses(NamedTuple):
     """Means over the valid samples, as scalars."""
 
     policy_loss: Tensor
@@ -48,36 +48,36 @@ def usable(*tensors: Tensor) -> bool:
     return triton_launch.usable("ppo", *tensors) and all(x.dtype == torch.float32 for x in tensors)
 
 
-def compare(now: Gaussian, value: Tensor, then: Then, clip: float) -> Compared:
+def ppo_losses(now: Gaussian, value: Tensor, stored: RolloutSamples, clip: float) -> PPOLosses:
     """Compares the present distribution and value [M] with the stored ones; `clip` is that of
     `PPOCfg`."""
     std, orbits = now.std_per_orbit, now.orbits
-    return Compared(*_Compare.apply(now.mean, std, value, then, orbits, clip))
+    return PPOLosses(*_PPOLosses.apply(now.mean, std, value, stored, orbits, clip))
 
 
-class _Compare(torch.autograd.Function):
+class _PPOLosses(torch.autograd.Function):
     @staticmethod
     def forward(
         ctx: Any,
         mean: Tensor,
         std: Tensor,
         value: Tensor,
-        then: Then,
+        stored: RolloutSamples,
         orbits: Orbits,
         clip: float,
     ) -> tuple[Tensor, ...]:
-        then = Then(*(x.contiguous() for x in then))
-        mean, value, total = mean.contiguous(), value.contiguous(), then.weight.sum()
+        stored = RolloutSamples(*(x.contiguous() for x in stored))
+        mean, value, total = mean.contiguous(), value.contiguous(), stored.weight.sum()
         programs = -(-len(value) // TILE)
         sums = mean.new_empty(programs, 5)
         triton_launch.launch(
             _forward_kernel,
             programs,
-            *(mean, std, value, *then, total, *orbits.columns_of, sums),
+            *(mean, std, value, *stored, total, *orbits.columns_of, sums),
             *(len(value), clip, HALF_LOG_TAU),
             **_constants(orbits),
         )
-        ctx.save_for_backward(mean, std, value, total, *then)
+        ctx.save_for_backward(mean, std, value, total, *stored)
         ctx.orbits, ctx.clip = orbits, clip
         losses = sums.sum(0).unbind()
         ctx.mark_non_differentiable(*losses[3:])
@@ -86,7 +86,7 @@ class _Compare(torch.autograd.Function):
     @staticmethod
     @torch.autograd.function.once_differentiable
     def backward(ctx: Any, dpolicy: Tensor, dvalue: Tensor, dentropy: Tensor, *_: Any) -> Any:
-        mean, std, value, total, *then = ctx.saved_tensors
+        mean, std, value, total, *stored = ctx.saved_tensors
         orbits: Orbits = ctx.orbits
         programs = -(-len(value) // TILE)
         sums = mean.new_empty(programs, orbits.size)
@@ -94,7 +94,7 @@ class _Compare(torch.autograd.Function):
         triton_launch.launch(
             _back,
             programs,
-            *(mean, std, value, *then, total, *orbits.columns_of),
+            *(mean, std, value, *stored, total, *orbits.columns_of),
             *(dpolicy, dvalue, dentropy, dmean, dv, sums, len(value), ctx.clip, HALF_LOG_TAU),
             **_constants(orbits),
         )
@@ -124,8 +124,8 @@ def _density(d, s, log_s, half_log_tau):  # type: ignore[no-untyped-def]
 
 
 @jit
-def _divergence(d, then, now):  # type: ignore[no-untyped-def]
-    return tl.log(now / then) + (then * then + d * d) / (2.0 * now * now) - 0.5
+def _divergence(d, old, now):  # type: ignore[no-untyped-def]
+    return tl.log(now / old) + (old * old + d * d) / (2.0 * now * now) - 0.5
 
 
 @jit

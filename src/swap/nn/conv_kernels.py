@@ -13,7 +13,7 @@ def _product(a, b, total, exact: tl.constexpr):  # type: ignore[no-untyped-def]
 
 
 @jit
-def _finish(  # type: ignore[no-untyped-def]
+def _epilogue(  # type: ignore[no-untyped-def]
     total, tied, before, out, at, past, inside, column, known, eps, outputs, kind: tl.constexpr
 ):
     """Finish the sums of some pixels and store them at `at`; the sums before the norm or bias are
@@ -159,7 +159,7 @@ def down(  # type: ignore[no-untyped-def]
         pixel = y * across + x_
         at = (view * out_view + n * out_image + pixel * out_pixel)[:, None]
         past = ((view * images + n) * (low * across) + pixel)[:, None] * outputs
-        added = _finish(
+        added = _epilogue(
             total,
             tied,
             before,
@@ -246,7 +246,7 @@ def up(  # type: ignore[no-untyped-def]
             pixel = (2 * y + py) * (2 * columns) + 2 * x_ + px
             to = (view * out_view + n * out_image + pixel * out_pixel)[:, None]
             past = ((view * images + n) * (4 * rows * columns) + pixel)[:, None] * outputs
-            added = _finish(
+            added = _epilogue(
                 total,
                 tied,
                 before,
@@ -339,7 +339,7 @@ def weight_gradient(  # type: ignore[no-untyped-def]
 
 
 @jit
-def finish_back(  # type: ignore[no-untyped-def]
+def epilogue_back(  # type: ignore[no-untyped-def]
     x,
     out,
     tied,
@@ -377,7 +377,7 @@ def finish_back(  # type: ignore[no-untyped-def]
         d = tl.load(x + source + column[None, :] * x_channel, mask=both, other=0.0)
         at = (view * out_view + n * out_image + pixel * out_pixel)[:, None]
         past = ((view * images + n) * (rows * columns) + pixel)[:, None] * outputs
-        added = _finish(
+        added = _epilogue(
             d.to(tl.float32),
             tied,
             before,

@@ -18,7 +18,7 @@ PROGRAMS = 528
 """The most programs that share the backward pass; each has its own sums for the gain."""
 
 
-class Gates(NamedTuple):
+class GateCfg(NamedTuple):
     """Constants of a cell."""
 
     eps: float
@@ -29,7 +29,7 @@ def usable(*tensors: Tensor) -> bool:
     return triton_launch.usable("gates", *tensors)
 
 
-def gated(y: Tensor, gain: Tensor, h: Tensor, cfg: Gates) -> Tensor:
+def gated(y: Tensor, gain: Tensor, h: Tensor, cfg: GateCfg) -> Tensor:
     """The next state [N, V d] from the gates' parities [V, N, 3 d] and the state [N, V d]."""
     out: Tensor = _Gated.apply(y, gain, h, cfg)
     return out
@@ -37,7 +37,7 @@ def gated(y: Tensor, gain: Tensor, h: Tensor, cfg: Gates) -> Tensor:
 
 class _Gated(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, y: Tensor, gain: Tensor, h: Tensor, cfg: Gates) -> Tensor:
+    def forward(ctx: Any, y: Tensor, gain: Tensor, h: Tensor, cfg: GateCfg) -> Tensor:
         ctx.save_for_backward(y, gain, h)
         ctx.cfg = cfg
         out = torch.empty_like(h, memory_format=torch.contiguous_format)
@@ -59,7 +59,7 @@ def run_forward(
     gain: Tensor,
     h: Tensor,
     out: Tensor,
-    cfg: Gates,
+    cfg: GateCfg,
     *,
     fresh: Tensor | None = None,
     parities: Tensor | None = None,
@@ -89,7 +89,7 @@ def run_backward(
     h: Tensor,
     dy: Tensor,
     dh: Tensor,
-    cfg: Gates,
+    cfg: GateCfg,
     *,
     sums: Tensor | None = None,
     fresh: Tensor | None = None,

@@ -24,7 +24,7 @@ PROGRAMS = 528
 ACTIVATIONS = {"identity": 0, "relu": 1, "elu": 2, "silu": 3, "tanh": 4}
 
 
-class Between(NamedTuple):
+class HiddenCfg(NamedTuple):
     """What the kernel does between two products, apart from the tensors."""
 
     act: str = "identity"
@@ -43,7 +43,7 @@ def usable(*tensors: Tensor) -> bool:
 
 
 def hidden(
-    y: Tensor, cfg: Between, bias: Tensor | None = None, gain: Tensor | None = None
+    y: Tensor, cfg: HiddenCfg, bias: Tensor | None = None, gain: Tensor | None = None
 ) -> Tensor:
     """Turn parities [V, N, d] into parities [V, N, d], or into features [N, V d] if not `join`.
 
@@ -56,7 +56,7 @@ def hidden(
 class _Hidden(torch.autograd.Function):
     @staticmethod
     def forward(
-        ctx: Any, y: Tensor, bias: Tensor | None, gain: Tensor | None, cfg: Between
+        ctx: Any, y: Tensor, bias: Tensor | None, gain: Tensor | None, cfg: HiddenCfg
     ) -> Tensor:
         ctx.save_for_backward(y, bias, gain)
         ctx.cfg = cfg
@@ -81,7 +81,7 @@ class _HiddenBack(torch.autograd.Function):
         y: Tensor,
         bias: Tensor | None,
         gain: Tensor | None,
-        cfg: Between,
+        cfg: HiddenCfg,
     ) -> tuple[Tensor, Tensor | None, Tensor | None]:
         ctx.save_for_backward(dout, y, bias, gain)
         ctx.cfg = cfg
@@ -100,18 +100,18 @@ class _HiddenBack(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, ddy: Tensor, ddbias: Any, ddgain: Any) -> Any:
         dout, y, bias, gain = ctx.saved_tensors
-        cfg: Between = ctx.cfg
+        cfg: HiddenCfg = ctx.cfg
         straight = cfg.act in ("identity", "relu") and gain is None and ddbias is None
         if straight and cfg.join and ddy is not None:
             # Piecewise linear, and butterfly * slope * butterfly is symmetric: `back` serves again.
             again = torch.empty_like(y)
             run_backward(y, ddy.contiguous(), again, cfg, bias=bias)
             return again, None, None, None, None
-        return *_again((dout, y, bias, gain), (ddy, ddbias, ddgain), cfg), None
+        return *_second_order((dout, y, bias, gain), (ddy, ddbias, ddgain), cfg), None
 
 
-def _again(
-    given: Sequence[Tensor | None], seeds: Sequence[Tensor | None], cfg: Between
+def _second_order(
+    given: Sequence[Tensor | None], seeds: Sequence[Tensor | None], cfg: HiddenCfg
 ) -> list[Tensor | None]:
     """The gradients of (dout, y, bias, gain), given those of (dy, dbias, dgain), computed with
     torch operations."""
@@ -121,15 +121,15 @@ def _again(
         assert y is not None
         pairs = zip((y, bias, gain), seeds, strict=True)
         asked = [(x, seed) for x, seed in pairs if x is not None and seed is not None]
-        told = plain_hidden(y, cfg, bias, gain)
-        first = torch.autograd.grad(told, [x for x, _ in asked], dout, create_graph=True)
+        out = plain_hidden(y, cfg, bias, gain)
+        first = torch.autograd.grad(out, [x for x, _ in asked], dout, create_graph=True)
     inputs = [x for x in (dout, y, bias, gain) if x is not None]
     found = iter(torch.autograd.grad(first, inputs, [s for _, s in asked], allow_unused=True))
     return [None if x is None else next(found) for x in given]
 
 
 def plain_hidden(
-    y: Tensor, cfg: Between, bias: Tensor | None = None, gain: Tensor | None = None
+    y: Tensor, cfg: HiddenCfg, bias: Tensor | None = None, gain: Tensor | None = None
 ) -> Tensor:
     """The same as `hidden`, with torch operations."""
     parts = [part * cfg.scale for part in y]
@@ -158,7 +158,7 @@ def parts_of(x: Tensor, views: int) -> Tensor:
 def run_forward(
     y: Tensor,
     out: Tensor,
-    cfg: Between,
+    cfg: HiddenCfg,
     *,
     add: Tensor | None = None,
     bias: Tensor | None = None,
@@ -181,7 +181,7 @@ def run_backward(
     y: Tensor,
     dout: Tensor,
     dy: Tensor,
-    cfg: Between,
+    cfg: HiddenCfg,
     *,
     add: Tensor | None = None,
     bias: Tensor | None = None,
@@ -226,7 +226,7 @@ def _strides(*several: Tensor | None) -> list[int]:
     return [step for x in several for step in ((0, 0) if x is None else x.stride()[:2])]
 
 
-def _constants(y: Tensor, cfg: Between, rows: int) -> dict[str, Any]:
+def _constants(y: Tensor, cfg: HiddenCfg, rows: int) -> dict[str, Any]:
     return {
         "width": y.shape[-1],
         "padded": triton_launch.padded(y.shape[-1]),

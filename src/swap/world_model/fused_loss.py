@@ -20,7 +20,7 @@ TILE = 1024
 """Number of ticks that are added up at a time."""
 
 
-class Weights(NamedTuple):
+class LossWeights(NamedTuple):
     """The weights of the loss, in this order, and the kind of latent it compares."""
 
     latent: Categoricals
@@ -31,7 +31,7 @@ class Weights(NamedTuple):
     free_nats: float
 
 
-class Told(NamedTuple):
+class LossOutput(NamedTuple):
     loss: Tensor
     figures: Tensor
     """Means: an error for each term, then the KL, and the entropies of prior and posterior."""
@@ -41,27 +41,27 @@ def usable(*tensors: Tensor) -> bool:
     return triton_launch.usable("loss", *tensors) and all(x.dtype == torch.float32 for x in tensors)
 
 
-def weigh(
+def compute_loss(
     guess: Sequence[Tensor],
     target: Sequence[Tensor],
     posterior: Tensor,
     prior: Tensor,
     valid: Tensor,
     bases: Sequence[Basis],
-    cfg: Weights,
-) -> Told:
+    cfg: LossWeights,
+) -> LossOutput:
     """Returns loss and figures. `guess` and `target` hold an image [B, T, rows, columns] and
     entries [B, T, ...], each with a basis; logits are [B, T, z]; `valid` [B, T] says which ticks
     count."""
-    return Told(*_Weigh.apply(valid, cfg, bases, [*target], posterior, prior, *guess))
+    return LossOutput(*_Loss.apply(valid, cfg, bases, [*target], posterior, prior, *guess))
 
 
-class _Weigh(torch.autograd.Function):
+class _Loss(torch.autograd.Function):
     @staticmethod
     def forward(
         ctx: Any,
         valid: Tensor,
-        cfg: Weights,
+        cfg: LossWeights,
         bases: Sequence[Basis],
         target: list[Tensor],
         posterior: Tensor,
@@ -107,7 +107,7 @@ class _Weigh(torch.autograd.Function):
     @torch.autograd.function.once_differentiable
     def backward(ctx: Any, dloss: Tensor, _: Any) -> Any:
         shares, *flat = ctx.saved_tensors
-        cfg: Weights = ctx.cfg
+        cfg: LossWeights = ctx.cfg
         terms = len(shares) - 2
         logits, mine, theirs = flat[:2], flat[2 : 2 + terms], flat[2 + terms :]
         ticks = shares.shape[1]
@@ -133,7 +133,7 @@ class _Weigh(torch.autograd.Function):
         return None, None, None, None, *found
 
 
-def _mix(cfg: Weights) -> tuple[float, float]:
+def _mix(cfg: LossWeights) -> tuple[float, float]:
     return 1 - cfg.latent.unimix, cfg.latent.unimix / cfg.latent.classes
 
 

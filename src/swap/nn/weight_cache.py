@@ -13,7 +13,7 @@ from torch import Tensor
 T = TypeVar("T")
 
 
-class Prepared(Generic[T]):
+class WeightCache(Generic[T]):
     """Call it with the parameters and with what makes a thing of them: it is made anew if one of
     them can learn (a fused optimiser writes to weights unseen), if one has been written to, and on
     a GPU, whose recordings make it in every replay."""
