@@ -31,8 +31,8 @@ def lively(nets):
 def audited(robot, steps=30, families=("tilted_box", "rocks"), device="cpu"):
     audit = ModelAudit(robot, device, families)
     lively(audit.networks)
-    audit.drive(steps)
-    parts, lives = audit.parts(), audit.lived()
+    audit.run(steps)
+    parts, lives = audit.check_networks(), audit.check_behaviour()
     return {row["part"]: row for row in parts}, {row["family"]: row for row in lives}
 
 
@@ -73,9 +73,12 @@ def test_a_plain_part_is_measured_and_not_judged(options, plain):
 def test_a_robot_without_a_world_model_has_actor_and_critic_only():
     teacher = Path(__file__).parents[2] / "models" / "teacher.safetensors"
     audit = ModelAudit(room.load_trained(teacher), "cpu", ["box"])
-    audit.drive(40)
-    assert {row["part"]: row["error"] for row in audit.parts()} == {"actor": 0, "critic": 0}
-    (life,) = audit.lived()
+    audit.run(40)
+    assert {row["part"]: row["error"] for row in audit.check_networks()} == {
+        "actor": 0,
+        "critic": 0,
+    }
+    (life,) = audit.check_behaviour()
     assert life["pass"]
     assert life["moved, m"] > 0.4  # a trained robot: it walks
 

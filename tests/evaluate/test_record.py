@@ -116,11 +116,11 @@ def simulated(monkeypatch):
     """Stands for `measure`: boxes end at 0.8 m, gaps nowhere."""
     calls = []
 
-    def measure(robot, wanted, *, trials, speeds_mps, device, seed, told):
+    def measure(robot, wanted, *, trials, speeds_mps, device, seed, on_progress):
         calls.append((list(wanted), trials, tuple(speeds_mps), device, seed))
         n = trials * len(wanted)
         for share in (0.0, 0.5, 1.0):
-            told(Progress(int(share * n), n, share))
+            on_progress(Progress(int(share * n), n, share))
         for family, difficulty in wanted:
             yield {"success": float(family == "gap" or size_of(family, difficulty) < 0.8)}
 
@@ -131,7 +131,7 @@ def simulated(monkeypatch):
 def test_boxes_and_gaps_are_probed_side_by_side_up_to_their_limits(simulated):
     seen = []
     searches, probes = of.search_all(
-        None, trials=50, speed_mps=1.5, device="cpu", seed=4, told=seen.append
+        None, trials=50, speed_mps=1.5, device="cpu", seed=4, on_progress=seen.append
     )
     assert [search.fraction for search in searches["gap"]] == [0.9, 0.5]
     assert {call[1:] for call in simulated} == {(50, (1.5,), "cpu", 4)}

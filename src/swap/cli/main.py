@@ -92,12 +92,12 @@ def ended_by(error: BaseException, sig: int | None) -> int:
     if isinstance(error, BrokenPipeError):  # `--json /dev/stdout | head`: the reader has ended
         return 0
     if isinstance(error, OSError):  # a full disk, an unreadable file
-        print(f"swap: {told(error)}", file=sys.stderr)
+        print(f"swap: {describe_error(error)}", file=sys.stderr)
         return 2 if isinstance(error, PermissionError) else 1  # a wrong path, or the machine
     raise error
 
 
-def told(error: OSError) -> str:
+def describe_error(error: OSError) -> str:
     """The error in one line, with the file it is about."""
     why = " ".join((error.strerror or str(error) or type(error).__name__).split())
     return (
@@ -192,6 +192,6 @@ def one_line(box: str, prog: str) -> str:
     frame is made of dashes where the output cannot show box characters."""
     lines = "\n".join(line.strip("│| ") for line in box.splitlines())
     _, *sections = re.split(r"^.*[─-]{5,}.*$", lines, flags=re.MULTILINE)  # the title comes first
-    told = [" ".join(part.split()) for part in sections if "helptext" not in part]
-    told = [re.sub(r"^Error parsing [\w.]+: ", "", part) for part in told if part]
-    return f"{'; '.join(told) or 'cannot read these options'} (see {prog} --help)"
+    parts = [" ".join(part.split()) for part in sections if "helptext" not in part]
+    parts = [re.sub(r"^Error parsing [\w.]+: ", "", part) for part in parts if part]
+    return f"{'; '.join(parts) or 'cannot read these options'} (see {prog} --help)"

@@ -9,7 +9,7 @@ import tyro
 
 from swap.cli.show import Report, save, show, writable
 from swap.cli.user_code_options import UserCode, UserCodeOptions
-from swap.device.choice import chosen
+from swap.device.choice import choose_device
 from swap.validate import check_numbers
 
 if TYPE_CHECKING:
@@ -42,20 +42,20 @@ class Args:
 
 def run(args: Args) -> int:
     writable(args.json)
-    device = chosen(args.device)
+    device = choose_device(args.device)
     from swap.cli.progress import ProgressLine
     from swap.evaluate.record import PUBLISHED, record_table, search_all
     from swap.runs.trained_robot import load_trained
 
     robot = load_trained(args.run, **args.code.given())
-    with ProgressLine() as told:
+    with ProgressLine() as progress:
         searches, probes = search_all(
             robot,
             trials=args.trials,
             speed_mps=args.speed,
             device=device,
             seed=args.seed,
-            told=told,
+            on_progress=progress,
         )
     body = robot.cfg.env.load_robot()
     rows = record_table(searches, probes, body)
@@ -122,8 +122,8 @@ def size(metres: float | None, at_least: bool, scale: float = 1.0, digits: int =
 
 def interval(low: float | None, high: float | None) -> str:
     if low is None or high is None:
-        told = "unknown" if low is None else f"{low:.2f} or more"
-        return told if high is None else f"up to {high:.2f}"
+        lower = "unknown" if low is None else f"{low:.2f} or more"
+        return lower if high is None else f"up to {high:.2f}"
     return f"{min(low, high):.2f} to {max(low, high):.2f}"
 
 

@@ -114,7 +114,7 @@ def work(study: "Study", folder: "Folder", runs: list["Run"], args: Args, starte
         started_s=started_s,
         say=lambda line: print(line, flush=True),
     )
-    print(done.told)
+    print(done.summary)
     if done.signal is not None:
         print(f"go on with: {again(args)}")
         return exit_code(done.signal)

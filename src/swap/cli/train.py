@@ -16,7 +16,7 @@ import tyro
 
 from swap.cli.main import parse as parse_options
 from swap.cli.train_argv import HOME, check_camera, given, spelled_out
-from swap.device.choice import chosen
+from swap.device.choice import choose_device
 from swap.distributed import (
     PeerLostError,
     ProcessGroup,
@@ -122,7 +122,7 @@ def parse(options: list[str]) -> Plan:
     args = parse_options(Args, "swap train", options, default=start, description=about)
     if name is None:
         raise UserError(f"swap train needs --preset NAME; known: {', '.join(PRESETS)}")
-    device = local_device(chosen(args.device))
+    device = local_device(choose_device(args.device))
     run_code(options_of(args.cfg), lambda flag: given(options, flag) is not None, say)
     cfg = with_robot(args.cfg, robot, say)
     if checkpoint or model:
@@ -215,13 +215,13 @@ def tell_end(plan: Plan, outcome: RunResult, processes: ProcessGroup) -> None:
     again += typed_again(plan.preset, plan.cfg)
     kept = outcome.saved.name if outcome.saved else "nothing"
     steps = f"{short(outcome.metrics.get('steps', 0))} steps, " if outcome.metrics else ""
-    told = f"{outcome.iteration} iterations, {steps}{clock(outcome.elapsed_s)}; saved {kept}"
+    summary = f"{outcome.iteration} iterations, {steps}{clock(outcome.elapsed_s)}; saved {kept}"
     if outcome.interrupted:
-        print(f"stopped: {told}; go on with: {again}")
+        print(f"stopped: {summary}; go on with: {again}")
     elif not outcome.metrics and plan.resume:
-        print(f"nothing left to do: {told}; give --minutes or --iterations for more: {again}")
+        print(f"nothing left to do: {summary}; give --minutes or --iterations for more: {again}")
     else:
-        print(f"done: {told} in {plan.folder}")
+        print(f"done: {summary} in {plan.folder}")
 
 
 def say(*lines: str) -> None:

@@ -34,7 +34,7 @@ class Curve:
     minutes: np.ndarray  # [T], over all sittings
     steps: np.ndarray  # [T]
     iterations: int
-    frontier: Mapping[str, np.ndarray]  # family -> [T] in its own unit, nan where it is not told
+    frontier: Mapping[str, np.ndarray]  # family -> [T] in its own unit, nan where it is not known
 
     def after(self, family: str, minutes: float) -> float | None:
         """The frontier at that time; None if the run was shorter or did not train on the family."""
@@ -60,15 +60,15 @@ def sized_families() -> list[str]:
 
 def read_curve(path: Path, name: str) -> Curve:
     """Reads the folder of a run, or a .jsonl file of its metrics."""
-    told: list[dict[str, Any]] = []
+    metrics: list[dict[str, Any]] = []
     with contextlib.suppress(OSError):
-        told = read_metrics(path)
-    if not told:
+        metrics = read_metrics(path)
+    if not metrics:
         raise UserError(
             f"no metrics in '{path}'; name the folder of a swap train run, or a .jsonl file"
         )
     rows: list[Row] = []
-    for row in told:
+    for row in metrics:
         if row.keys() >= {"iteration", "wall_s"}:
             # An iteration that appears again was lost, and a resumed run repeated it.
             while rows and rows[-1]["iteration"] >= row["iteration"]:
@@ -104,8 +104,8 @@ def _column(rows: Sequence[Row], key: str) -> np.ndarray:
 def read_success(path: Path) -> list[dict[str, Any]]:
     """Reads the points of a file that `swap eval --json` wrote."""
     try:
-        told = json.loads(path.read_text())["rows"]
-        rows = [row for row in told if row.keys() >= MEASURED and row["family"] in FAMILIES]
+        every = json.loads(path.read_text())["rows"]
+        rows = [row for row in every if row.keys() >= MEASURED and row["family"] in FAMILIES]
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         rows = []
     if not rows:

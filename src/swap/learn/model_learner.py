@@ -122,8 +122,8 @@ class ModelLearner:
             self.lr.copy_(self.cfg.lr * (self.count / self.cfg.warm_up).clamp(max=1.0))
         self.adam.descend(clipped, sound)
         with torch.no_grad():
-            told = [*(figures[name] for name in self.model.figures), lengths.square().sum().sqrt()]
-            self.means.add(told, weight=sound)
+            means = [*(figures[name] for name in self.model.figures), lengths.square().sum().sqrt()]
+            self.means.add(means, weight=sound)
             self.faults.add([torch.ones_like(sound), ~sound, *~good])
 
     # --- for a resume ---------------------------------------------------------------------------

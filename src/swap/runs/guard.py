@@ -79,13 +79,15 @@ class Guard:
             if name.startswith(PREFIX) and math.isfinite(value) and value > 0
         }
         self.totals.update({_bare(name): n for name, n in counted.items()})
-        told = {name: f"{name} is {metrics[name]}" for name in broken}
-        told |= {name: f"{name} counts {n}{_cure(name, metrics)}" for name, n in counted.items()}
-        told = {name: told[name] for name in sorted(told, key=_stage)}
-        for culprit in [name for name in told if name not in self.seen]:
+        messages = {name: f"{name} is {metrics[name]}" for name in broken}
+        messages |= {
+            name: f"{name} counts {n}{_cure(name, metrics)}" for name, n in counted.items()
+        }
+        messages = {name: messages[name] for name in sorted(messages, key=_stage)}
+        for culprit in [name for name in messages if name not in self.seen]:
             self.seen.add(culprit)
             kept = self._keep(iteration, culprit, metrics, trainable)
-            self.say(f"iteration {iteration}: {told[culprit]}{kept}")
+            self.say(f"iteration {iteration}: {messages[culprit]}{kept}")
         self.strikes = self.strikes + 1 if broken else 0
         steps = metrics.get("steps", math.nan)
         fresh, self.steps = steps - self.steps, steps
@@ -93,7 +95,7 @@ class Guard:
         lost = _idle(metrics) or _useless(faults, fresh)
         self.lost = self.lost + 1 if lost or broken else 0
         if self.lost >= self.cfg.strikes:
-            causes = [*_broken_weights(trainable), *told.values()]
+            causes = [*_broken_weights(trainable), *messages.values()]
             return (
                 f"stopped at iteration {iteration}: {f'{lost}: ' if lost else ''}"
                 f"{', '.join(causes[:3])} for {self.lost} iterations; evidence in {self.folder}"

@@ -211,7 +211,7 @@ class GpuEngine:
         if bodies:
             self._models.write_bodies(self.drawn)
 
-    def renew_bodies(self, mask: Tensor, given: Draw) -> None:
+    def randomise_bodies(self, mask: Tensor, given: Draw) -> None:
         check_mask(mask, self.n, self.device)
         self._take(mask, given, BODY_PARTS)
         self._models.write_bodies(self.drawn)
@@ -250,18 +250,18 @@ class GpuEngine:
     def report(self) -> FaultReport:
         nonfinite, overflow = self._counts.cpu()
         worlds = (nonfinite + overflow).nonzero()[:, 0]
-        told = FaultReport(
+        report = FaultReport(
             int(nonfinite.sum()), int(overflow.sum()), int(self._pool), tuple(worlds.tolist())
         )
         self._counts.zero_()
         self._pool.zero_()
-        return told
+        return report
 
     def faults(self) -> Tensor:
-        told = torch.cat([self._counts.sum(1), self._pool])
+        counts = torch.cat([self._counts.sum(1), self._pool])
         self._counts.zero_()
         self._pool.zero_()
-        return told
+        return counts
 
     # --- saving and restoring -------------------------------------------------------------------
     def state_dict(self) -> dict[str, Tensor]:

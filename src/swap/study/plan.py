@@ -158,10 +158,8 @@ def lost(folder: Folder, commands: Sequence[Command]) -> str | None:
     run = commands[0].run
     if folder.model(run).is_file():
         return None
-    told = folder.metrics(run)
-    return (
-        f"{run.name} is done, but '{folder.model(run)}' is missing: put it back, or remove '{told}'"
-    )
+    model, metrics = folder.model(run), folder.metrics(run)
+    return f"{run.name} is done, but '{model}' is missing: put it back, or remove '{metrics}'"
 
 
 def lines(study: Study, folder: Folder, device: str, file: Path, runs: Sequence[Run]) -> list[str]:

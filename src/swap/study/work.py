@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from swap.device.choice import chosen
+from swap.device.choice import choose_device
 from swap.study.mps import mps
 from swap.study.plan import Command, Folder, Kind, left, lost
 from swap.study.pool import Chain, Pool, Start, start_process
@@ -19,7 +19,7 @@ Say = Callable[[str], None]
 class Outcome:
     """How the work ended."""
 
-    told: str
+    summary: str
     failed: list[str]
     stopped: str | None
     signal: int | None
@@ -50,7 +50,7 @@ def run_study(
             say(why)
         elif commands:
             chains.append(Chain(commands))
-    on_gpu = chosen(device) != "cpu"
+    on_gpu = choose_device(device) != "cpu"
     with mps(on_gpu and at_once > 1 and bool(chains), say) as env:
         pool = Pool(
             folder,
@@ -64,8 +64,8 @@ def run_study(
         pool.run(started_s)
     failed += [chain.failed for chain in chains if chain.failed]
     done = sum(not left(study, folder, run, device) for run in study.runs)
-    told = f"{done} of {len(study.runs)} runs are trained and measured"
-    return Outcome("; ".join([told, *failed]), failed, pool.stopped, pool.signal)
+    summary = f"{done} of {len(study.runs)} runs are trained and measured"
+    return Outcome("; ".join([summary, *failed]), failed, pool.stopped, pool.signal)
 
 
 def wanted(command: Command, only: str | None) -> bool:

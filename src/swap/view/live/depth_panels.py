@@ -91,8 +91,8 @@ def depth_pictures(true: Tensor, seen: Tensor, mind: Imagination | None) -> dict
     if mind is None or mind.images is None:
         return shown
     age_s = mind.images.ticks * mind.k * CONTROL_DT
-    shown["reconstructed"] = DepthPicture("reconstructed", mind.images.believed[0])
-    shown["predicted"] = DepthPicture(f"predicted {age_s:.1f} s ago", mind.images.foreseen[0])
+    shown["reconstructed"] = DepthPicture("reconstructed", mind.images.reconstructed[0])
+    shown["predicted"] = DepthPicture(f"predicted {age_s:.1f} s ago", mind.images.predicted[0])
     for name in NAMES[1:]:
         label, depth = shown[name]
         off = error_m(mind.code, depth, true)

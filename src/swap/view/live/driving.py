@@ -82,7 +82,7 @@ class DrivenTasks(FixedTasks):
     def running(self, fresh: Tensor) -> Tensor:
         return torch.ones_like(self.idle)
 
-    def conclude(self, frame: Frame, verdict: Verdict, late: Tensor) -> Tensor:
+    def end_episodes(self, frame: Frame, verdict: Verdict, late: Tensor) -> Tensor:
         first = ~self.idle & verdict.ended
         torch.where(first, verdict.reason, self.reason, out=self.reason)
         torch.where(self.idle, self.steps, frame.steps, out=self.steps)

@@ -84,21 +84,21 @@ class Stage:
     def _show_mind(self, env: ParkourEnv, mind: Imagination | None, settings: Settings) -> None:
         state = env.engine.state
         base = np.asarray(state.base_pos[0], float)
-        if mind is None or mind.believed is None or mind.foreseen is None:
+        if mind is None or mind.reconstructed is None or mind.predicted is None:
             return
         if settings.ground:
             heading = float(heading_of(state.base_quat)[0])
-            believed, true = np.asarray(mind.believed.body[0]), np.asarray(env.heights.body[0])
+            believed, true = np.asarray(mind.reconstructed.body[0]), np.asarray(env.heights.body[0])
             self._believed.show(base, heading, believed, true)
         else:
             self._believed.hide()
         self._ghost.root.visible = settings.ghost
         if settings.ghost:
-            foreseen = env.groups["proprioception"].unpack(mind.foreseen.prop[0])
+            predicted = env.groups["proprioception"].unpack(mind.predicted.prop[0])
             heading = float(heading_of(state.base_quat)[0])
-            pose = np.array(env.robot.default_pose) + foreseen["joint_pos"].numpy()
-            lift = float((mind.believed.body[0] - mind.foreseen.body[0]).median())
-            quat = tilted_quat(heading, foreseen["gravity"].numpy())
+            pose = np.array(env.robot.default_pose) + predicted["joint_pos"].numpy()
+            lift = float((mind.reconstructed.body[0] - mind.predicted.body[0]).median())
+            quat = tilted_quat(heading, predicted["gravity"].numpy())
             self._ghost.place(base + np.array([0.0, 0.0, lift]), quat, pose)
 
 

@@ -53,7 +53,7 @@ class Viewer:
         self._waiting: dict[int, viser.GuiButtonHandle] = {}
         self._running, self._over_s, self._message = True, 0.0, ""
         self.clock = RealTimeClock()
-        self.told: Callable[[RealTimeClock], object] = lambda clock: None
+        self.on_status: Callable[[RealTimeClock], object] = lambda clock: None
         """Is called several times a second."""
         self._status = server.gui.add_html("")
         self._panels = DepthPanels(server)
@@ -137,13 +137,13 @@ class Viewer:
     def _tell(self) -> None:
         world, state = self.world, self.world.env.engine.state
         reason, when_s = world.end
-        told = np.asarray(world.obs["command"][0])
+        command = np.asarray(world.obs["command"][0])
         how = "under way" if reason == EndReason.RUNNING else reason_name(reason)
         rows = {
             "course": self.settings.course.title,
             "time": f"{world.time_s:.1f} s",
             "attempt": how if reason == EndReason.RUNNING else f"{how} after {when_s:.1f} s",
-            "command": f"{told[0]:.2f} ahead, {told[1]:.2f} left, {told[2]:.2f} turn",
+            "command": f"{command[0]:.2f} ahead, {command[1]:.2f} left, {command[2]:.2f} turn",
             "position": f"{float(state.base_pos[0, 0]):.2f} m",
             "real-time": "paused" if self.settings.paused else pace(self.clock),
             "visitors": f"{len(self._visitors)}",
@@ -153,7 +153,7 @@ class Viewer:
         if self._message:
             rows["note"] = self._message
         self._status.content = table(rows)
-        self.told(self.clock)
+        self.on_status(self.clock)
 
     # --- what is asked for ----------------------------------------------------------------------
     def _change_all(self) -> None:
