@@ -10,7 +10,7 @@ import tiny_swap
 from swap.cli import main as cli
 from swap.evaluate.model_audit import LIMIT_M, ModelAudit
 from swap.runs import trained_robot as room
-from swap.runs.saved_model import keep
+from swap.runs.saved_model import keep_model
 from swap.runs.trained_robot import TrainedRobot
 from swap.state_dict import join_states
 from swap.world_model.encoder import Encoder
@@ -131,7 +131,7 @@ def test_check_model_tells_what_is_not_claimed_and_what_was_not_kept(
     kept, robot = tmp_path / "robot.safetensors", tiny_swap.robot()
     env = robot.cfg.make_env("cpu")
     nets = join_states(**{k: p.state_dict() for k, p in robot.networks_for(env)._asdict().items()})
-    keep(TrainedRobot("swap", 7, robot.cfg, nets), kept, {})
+    keep_model(TrainedRobot("swap", 7, robot.cfg, nets), kept, {})
     assert cli.dispatch([*tiny[:2], str(kept), *tiny[2:]]) == 0
     said = capsys.readouterr().out
     assert "swap, iteration 7" in said

@@ -206,7 +206,7 @@ def test_pace_on_a_clock_of_its_own():
 
 
 def test_saves_come_in_time_and_milestones_stay(tmp_path):
-    cfg = dataclasses.replace(goal(12), save_minutes=0.0, milestone_minutes=0.0, keep=1)
+    cfg = dataclasses.replace(goal(12), save_minutes=0.0, milestone_minutes=0.0, keep_checkpoints=1)
     toy_run(tmp_path, cfg)
     assert sorted(checkpoint.numbered(tmp_path / "checkpoints")) == list(range(13))
 
@@ -313,7 +313,13 @@ def test_a_full_disk_costs_metrics_not_the_run(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize(
     "bad",
-    [{"keep": 0}, {"minutes": -1.0}, {"iterations": -1}, {"shard_mib": 0.0}, {"minutes": 1e999}],
+    [
+        {"keep_checkpoints": 0},
+        {"minutes": -1.0},
+        {"iterations": -1},
+        {"shard_mib": 0.0},
+        {"minutes": 1e999},
+    ],
 )
 def test_impossible_settings_are_refused(bad):
     with pytest.raises(UserError, match=next(iter(bad))):

@@ -66,10 +66,10 @@ def run(args: Args) -> int:
         "share to the smallest whose interval lies below it.",
         *doubts(probes),
     ]
-    show(Report(title, [spoken(row) for row in rows], notes))
+    show(Report(title, [display_row(row) for row in rows], notes))
     columns = ("who", "gap cm", "box cm", "robot")
     beside = [dict(zip(columns, (*row, "real"), strict=True)) for row in PUBLISHED]
-    beside += ours(robot.name, rows)
+    beside += our_rows(robot.name, rows)
     apart = "Real robots differ in size and were shown to do it; simulated ones were counted."
     show(Report("Beside published records", beside, [apart]))
     facts = {
@@ -100,7 +100,7 @@ def doubts(probes: Mapping[str, Sequence["Probe"]]) -> list[str]:
     return notes
 
 
-def spoken(row: Row) -> dict[str, Any]:
+def display_row(row: Row) -> dict[str, Any]:
     """A row of the record table in the form for the screen."""
     return {
         "family": row["family"],
@@ -127,7 +127,7 @@ def interval(low: float | None, high: float | None) -> str:
     return f"{min(low, high):.2f} to {max(low, high):.2f}"
 
 
-def ours(name: str, rows: Sequence[Row]) -> list[dict[str, Any]]:
+def our_rows(name: str, rows: Sequence[Row]) -> list[dict[str, Any]]:
     """A row for each fraction, gap and box side by side."""
     found = {
         (row["fraction"], row["family"]): size(row["size"], row["at_least"], 100, 0) for row in rows

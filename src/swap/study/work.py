@@ -7,7 +7,7 @@ from functools import partial
 
 from swap.device.choice import choose_device
 from swap.study.mps import mps
-from swap.study.plan import Command, Folder, Kind, left, lost
+from swap.study.plan import Command, Folder, Kind, commands_left, missing_model
 from swap.study.pool import Chain, Pool, Start, start_process
 from swap.study.status import status_line
 from swap.study.study import Run, Study
@@ -42,10 +42,10 @@ def run_study(
     started, if not as processes."""
     chains, failed = [], []
     for run in runs:
-        commands = [c for c in left(study, folder, run, device) if wanted(c, only)]
+        commands = [c for c in commands_left(study, folder, run, device) if wanted(c, only)]
         if only == "measure" and not folder.metrics(run).is_file():
             continue  # there is nothing to measure yet
-        if why := lost(folder, commands):
+        if why := missing_model(folder, commands):
             failed.append(why)
             say(why)
         elif commands:
@@ -63,7 +63,7 @@ def run_study(
         )
         pool.run(started_s)
     failed += [chain.failed for chain in chains if chain.failed]
-    done = sum(not left(study, folder, run, device) for run in study.runs)
+    done = sum(not commands_left(study, folder, run, device) for run in study.runs)
     summary = f"{done} of {len(study.runs)} runs are trained and measured"
     return Outcome("; ".join([summary, *failed]), failed, pool.stopped, pool.signal)
 
