@@ -65,7 +65,7 @@ def compared(ppo, head, batch, mean, value):
 def test_the_kernel_is_its_steps(name, equivariant, kernels, monkeypatch):
     args = made(ACTIONS[name], equivariant)
     found, gradients = compared(*args)
-    assert set(kernels) == {"fused_ppo"}
+    assert set(kernels) == {"ppo_kernels"}
     kernels.clear()
     monkeypatch.setenv("SWAP_KERNELS", "none")
     wanted, theirs = compared(*args)
@@ -85,7 +85,7 @@ def test_mirrored_samples_have_the_same_losses(name, kernels):
     here, gradients = compared(ppo, head, batch, mean, value)
     mirrored = batch._replace(action=rep(batch.action), mean=rep(batch.mean))
     there, theirs = compared(ppo, head, mirrored, rep(mean), value)
-    assert "fused_ppo" in kernels
+    assert "ppo_kernels" in kernels
     for name, x in here.items():
         assert torch.equal(x, there[name]), name
     assert torch.equal(theirs[0], rep(gradients[0]))

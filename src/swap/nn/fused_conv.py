@@ -16,7 +16,7 @@ from torch import Tensor
 
 from swap.device import triton_launch
 from swap.device.triton_launch import padded
-from swap.nn import conv_kernels
+from swap.nn import conv_backward_kernels, conv_kernels
 
 TILE = 2048
 """How many sums a program holds at a time; with many channels it therefore takes fewer pixels."""
@@ -131,7 +131,7 @@ def weight_gradient(large: FeatureMap, small: FeatureMap, views: int, images: in
     shape = small.channels, large.channels, 4, 4
     sums = large.x.new_empty(views, splits, *shape, dtype=torch.float32)
     triton_launch.launch(
-        conv_kernels.weight_gradient,
+        conv_backward_kernels.weight_gradient,
         views * splits * -(-16 * large.channels // deep),
         *(large.x, small.x, sums, images),
         **constants,
@@ -158,7 +158,7 @@ def epilogue_back(
     for name in ("channels", "exact"):
         constants.pop(name)
     triton_launch.launch(
-        conv_kernels.epilogue_back,
+        conv_backward_kernels.epilogue_back,
         views * programs,
         *(source.x, out.x, epilogue.tied, epilogue.before, sums, images, programs, epilogue.eps),
         **constants,
@@ -175,7 +175,7 @@ def add_pictures(x: Tensor, factor: float) -> Tensor:
     if views == 1:
         return x.view(images, rows, columns)
     out = x.new_empty(images, rows, columns)
-    launch, kernel = triton_launch.launch, conv_kernels.add_pictures
+    launch, kernel = triton_launch.launch, conv_backward_kernels.add_pictures
     launch(kernel, -(-out.numel() // TILE), x, out, out.numel(), factor, columns=columns, tile=TILE)
     return out
 
@@ -187,7 +187,7 @@ def sum_of_pictures(x: Tensor) -> Tensor:
     turns = -(-blocks // PROGRAMS)
     programs, columns = -(-blocks // turns), x.shape[-1]
     sums = x.new_empty(1, programs, 1, dtype=torch.float32)
-    launch, kernel = triton_launch.launch, conv_kernels.sum_both_ways
+    launch, kernel = triton_launch.launch, conv_backward_kernels.sum_both_ways
     launch(kernel, programs, x, sums, x.numel(), columns=columns, tile=TILE, turns=turns)
     return add_views(sums) / 2
 
@@ -198,7 +198,7 @@ def add_views(sums: Tensor) -> Tensor:
     out = sums.new_empty(shape)
     tile = min(64, padded(out.numel()))
     triton_launch.launch(
-        conv_kernels.add_views,
+        conv_backward_kernels.add_views,
         -(-out.numel() // tile),
         *(sums, out, out.numel(), several),
         tile=tile,
