@@ -7,7 +7,7 @@ import pytest
 
 from swap.courses import FAMILIES, size_of
 from swap.evaluate import record as of
-from swap.evaluate.record import Probe, Search, contradiction, probed, record_table
+from swap.evaluate.record import Probe, Search, contradiction, record_table, run_probes
 from swap.evaluate.success import Progress
 from swap.robots import load
 
@@ -33,7 +33,7 @@ def found(curve, searches, trials=MANY, rng=None):
         won = [round(r * trials) if rng is None else int(rng.binomial(trials, r)) for r in rates]
         return [Probe(size, k, trials) for size, k in zip(sizes, won, strict=True)]
 
-    probes = probed({"box": searches}, probe)["box"]
+    probes = run_probes({"box": searches}, probe)["box"]
     assert asked == [p.size for p in probes]
     assert len(set(asked)) == len(asked)  # remembered, never measured twice
     return probes

@@ -10,7 +10,7 @@ from swap.cli.show import Report, Row, show, writable
 from swap.errors import UserError
 from swap.motions import GAIT_NAMES, Clip, Command, clips, get_gait, replay
 from swap.motions.effort import speed_fraction, torque_fraction
-from swap.motions.library import SLOWEST, fitted
+from swap.motions.library import SLOWEST, feasible_clip
 from swap.motions.timing import scaled
 from swap.robots import Robot, from_user
 from swap.validate import check_numbers
@@ -106,7 +106,7 @@ def clip_of(robot: Robot, name: str, args: Args) -> Clip:
     middle = scaled(robot, Command(gait.forward_mps[len(gait.forward_mps) // 2])).forward_mps
     command = Command(middle if args.speed is None else args.speed, 0.0, args.turn)
     slowest = SLOWEST if args.speed is None else 1.0  # a given speed must not be slowed down
-    clip = fitted(robot, gait, command, args.seconds, slowest)
+    clip = feasible_clip(robot, gait, command, args.seconds, slowest)
     if clip is None:
         raise UserError(
             f"{robot.name} cannot {name} at {command}; go slower (swap motions lists speeds)"

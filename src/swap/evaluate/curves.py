@@ -83,14 +83,14 @@ def read_curve(path: Path, name: str) -> Curve:
         )
     return Curve(
         name,
-        added_up(_column(rows, "wall_s")) / 60.0,
+        accumulated(_column(rows, "wall_s")) / 60.0,
         _column(rows, "steps"),
         rows[-1]["iteration"],
         {name: _column(rows, FRONTIER + name) for name in families},
     )
 
 
-def added_up(wall_s: np.ndarray) -> np.ndarray:
+def accumulated(wall_s: np.ndarray) -> np.ndarray:
     """Turns [T] seconds of a clock that may have restarted into [T] seconds that only grow."""
     before = np.concatenate([[0.0], wall_s[:-1]])
     return wall_s + np.cumsum(np.where(wall_s < before, before, 0.0))
@@ -130,7 +130,7 @@ def labels(paths: Sequence[Path], given: Sequence[str] = ()) -> list[str]:
     """The given names, or the shortest end of each path that distinguishes it from the others."""
     if given and len(given) != len(paths):
         raise UserError(f"{len(given)} --names for {len(paths)} curves; give one a curve")
-    parts = [_telling(path) for path in paths]
+    parts = [_name_parts(path) for path in paths]
     names = list(given) or [path[-1] for path in parts]
     for depth in range(2, max(map(len, parts), default=0) + 1):
         if given or len(set(names)) == len(names):
@@ -142,7 +142,7 @@ def labels(paths: Sequence[Path], given: Sequence[str] = ()) -> list[str]:
     return names
 
 
-def _telling(path: Path) -> tuple[str, ...]:
+def _name_parts(path: Path) -> tuple[str, ...]:
     """`out/train/first/metrics.jsonl` is called first, `experiments/teacher-0.jsonl` teacher-0."""
     whole = Path(os.path.abspath(path))
     if whole.is_dir():

@@ -22,7 +22,7 @@ from swap.errors import UserError
 from swap.evaluate.footfalls import GaitRecording, footfalls, rate
 from swap.motions import Clip, get_gait, scaled
 from swap.motions.effort import torques
-from swap.motions.library import commands, fitted
+from swap.motions.library import commands, feasible_clip
 from swap.robots import Robot
 from swap.robots.kinematics import leg_points_in_world
 from swap.runs.trained_robot import TrainedRobot
@@ -134,7 +134,7 @@ def straight(robot: Robot, name: str) -> list[Clip]:
     """The clips of a gait that go straight ahead, from slow to fast."""
     gait = get_gait(name)
     wanted = [c for c in commands(gait) if c.forward_mps > 0 and not (c.left_mps or c.turn_rps)]
-    several = [fitted(robot, gait, scaled(robot, command), CLIP_S) for command in wanted]
+    several = [feasible_clip(robot, gait, scaled(robot, command), CLIP_S) for command in wanted]
     return [clip for clip in several if clip is not None]
 
 

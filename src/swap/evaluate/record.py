@@ -113,7 +113,7 @@ def contradiction(probes: Sequence[Probe]) -> tuple[Probe, Probe] | None:
     return max(pairs, key=lambda pair: pair[1].rate - pair[0].rate, default=None)
 
 
-def probed(
+def run_probes(
     searches: Searches, probe: Callable[[Sequence[tuple[str, float]], Probes], Sequence[Probe]]
 ) -> Probes:
     """Runs all probes that the searches need. `probe` gets the (family, size) pairs to measure, and
@@ -175,7 +175,7 @@ def search_all(
             for (_, size), row in zip(wanted, rows, strict=True)
         ]
 
-    return searches, probed(searches, probe)
+    return searches, run_probes(searches, probe)
 
 
 def record_table(searches: Searches, probes: Probes, robot: Robot) -> list[dict[str, Any]]:

@@ -119,7 +119,9 @@ def film_attempt(
                 depth=obs["depth_clean"][0] if imagination is None else None,
                 command=obs["command"][0],
                 caption=caption,
-                below=None if imagination is None else mind(imagination, obs, film.width),
+                below=None
+                if imagination is None
+                else imagination_row(imagination, obs, film.width),
             )
             frames.append(picture)
         if env.finished:
@@ -153,7 +155,7 @@ def titled(course: Course) -> str:
     return f"{course.family.replace('_', ' ')} {FAMILIES[course.family].size.label(course.size)}"
 
 
-def mind(imagination: Imagination, obs: Mapping[str, Tensor], width: int) -> np.ndarray:
+def imagination_row(imagination: Imagination, obs: Mapping[str, Tensor], width: int) -> np.ndarray:
     """The true depth, the camera's image, its reconstruction and its prediction, side by side."""
     images = imagination.images
     assert images is not None, "nothing was followed yet"
