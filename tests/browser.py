@@ -33,13 +33,13 @@ def open_browser() -> Iterator:
 
 
 class Page:
-    """The page of one visitor; `strangers` are the addresses outside that it asked for."""
+    """The page of one visitor; `outside_requests` are the addresses outside that it asked for."""
 
     def __init__(self, browser, url: str) -> None:
         # Small: every pixel is drawn by the CPU.
         self.page = browser.new_page(viewport={"width": 1000, "height": 420})
         self.page.set_default_timeout(PATIENCE_MS)
-        self.strangers: list[str] = []
+        self.outside_requests: list[str] = []
         self.errors: list[str] = []
         self.page.on("request", lambda request: self._note(request.url, url))
         self.page.on("pageerror", lambda error: self.errors.append(str(error)))
@@ -48,7 +48,7 @@ class Page:
 
     def _note(self, asked: str, url: str) -> None:
         if not asked.startswith((url, url.replace("http", "ws"), "data:", "blob:")):
-            self.strangers.append(asked)
+            self.outside_requests.append(asked)
 
     def told(self, name: str) -> str:
         """What the table says of `time`, `course`, ..."""

@@ -1,5 +1,6 @@
 """Runs a toy training in one call, and remembers what it printed."""
 
+from dataclasses import replace
 from pathlib import Path
 
 from swap.presets import RunCfg
@@ -9,6 +10,11 @@ from toy_preset import ToyCfg
 
 TOY = f"{Path(__file__).with_name('toy_preset.py')}:TOY"
 """The value for `swap train --preset`."""
+QUICK = RunCfg(tensorboard=False, save_minutes=60.0)
+
+
+def goal(iterations: int) -> RunCfg:
+    return replace(QUICK, iterations=iterations)
 
 
 class Silent(PlainBoard):

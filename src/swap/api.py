@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 from swap.adapters import GYMNASIUM, RSL_RL, needs
 from swap.courses import difficulty_of
-from swap.device.choice import chosen
+from swap.device.choice import choose_device
 from swap.env import EnvCfg, ParkourEnv
 from swap.env.trials import Trials
 from swap.errors import UserError
@@ -74,7 +74,7 @@ def make_env(
     forward, and one episode; then `env.finished` is true and `env.outcome()` says how each ended.
     """
     cfg = env_cfg(of)
-    device = chosen(device)
+    device = choose_device(device)
     if family is None:
         return ParkourEnv(cfg, worlds, engine=engine_for(device), device=device, seed=seed)
     difficulty = 0.0 if size is None else difficulty_of(family, size)

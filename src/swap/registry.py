@@ -142,7 +142,7 @@ class Registry(Generic[T]):
         try:
             found = point.load()
         except Exception as error:
-            raise UserError(f"{where} ({point.value}): {told(error)}") from error
+            raise UserError(f"{where} ({point.value}): {describe_error(error)}") from error
         thing = self._accept(found, point.name, where)
         if self._label is not None and (name := self._label(thing)) != point.name:
             raise UserError(f"{where} is called '{name}'; let both names be the same")
@@ -193,12 +193,12 @@ def guarded(
         except UserError:
             raise
         except Exception as error:
-            raise UserError(f"{where}: {told(error, file)}") from error
+            raise UserError(f"{where}: {describe_error(error, file)}") from error
 
     return call
 
 
-def told(error: BaseException, file: str | None = None) -> str:
+def describe_error(error: BaseException, file: str | None = None) -> str:
     """Describe an error: `my.py, line 3: ZeroDivisionError: division by zero`. The line is the last
     one of the traceback in `file`, or the last of all."""
     lines = str(error).splitlines() or [""]
@@ -240,7 +240,7 @@ def _run(place: str, say: Say) -> ModuleType:
     try:
         exec(compile(path.read_bytes(), place, "exec"), module.__dict__)
     except (Exception, SystemExit) as error:  # any error of a user's file becomes one line
-        raise UserError(told(error, place)) from error
+        raise UserError(describe_error(error, place)) from error
     _FILES[path] = changed, module
     return module
 
@@ -252,7 +252,7 @@ def _module(place: str, say: Say) -> ModuleType:
     try:
         return importlib.import_module(place)
     except (Exception, SystemExit) as error:
-        raise UserError(f"cannot import '{place}': {told(error)}") from error
+        raise UserError(f"cannot import '{place}': {describe_error(error)}") from error
 
 
 def _findable(folder: Path) -> None:

@@ -71,6 +71,6 @@ def _numbers(value: Any) -> Iterator[float]:
 def _refused(cfg: Any, where: str, name: str, says: str) -> UserError:
     value = getattr(cfg, name)
     if where == OPTION:
-        told = " ".join(map(str, value)) if isinstance(value, tuple) else value
-        return UserError(f"--{name.replace('_', '-')} {told}; {says}")
+        given = " ".join(map(str, value)) if isinstance(value, tuple) else value
+        return UserError(f"--{name.replace('_', '-')} {given}; {says}")
     return UserError(f"{where}{name}={value}; {says}")

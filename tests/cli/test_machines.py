@@ -91,7 +91,7 @@ def test_a_file_that_cannot_be_written_is_told_before_the_work(tmp_path):
 
 
 def test_a_path_that_may_not_be_read_is_bad_input(capsys):
-    assert cli.ended_by(PermissionError(13, "Permission denied", "x/checkpoints"), None) == 2
+    assert cli.exit_code_of(PermissionError(13, "Permission denied", "x/checkpoints"), None) == 2
     assert capsys.readouterr().err == "swap: 'x/checkpoints': Permission denied\n"
 
 

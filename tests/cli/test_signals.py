@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from script import told_by
+from scripts import run_script
 from swap.cli import main as cli
 from swap.runs import load, read_metrics
 from toy_run import TOY
@@ -42,7 +42,7 @@ def assert_saved(run: Path) -> None:
 
 def test_a_reader_that_dies_first_costs_nothing(tmp_path):
     """`swap train 2>&1 | tee log`: Ctrl-C ends tee too, and the run's last lines have no reader."""
-    seen, _ = told_by("lost_reader.py", tmp_path, str(TRIES))
+    seen, _ = run_script("lost_reader.py", tmp_path, str(TRIES))
     assert len(seen) == TRIES
     for sig, code, saved, done in seen:
         assert code == CODES[sig]
@@ -112,8 +112,8 @@ def test_timeout_sends_its_signal_twice_and_the_run_saves(tmp_path):
     assert_saved(run)
 
 
-def early(event: str, word: str, sig: int, *words: object) -> subprocess.CompletedProcess[str]:
-    script = Path(__file__).parent.parent / "early.py"
+def signal_at(event: str, word: str, sig: int, *words: object) -> subprocess.CompletedProcess[str]:
+    script = Path(__file__).parent.parent / "signal_at.py"
     return subprocess.run(
         [sys.executable, script, event, word, str(int(sig)), *map(str, words)],
         capture_output=True,
@@ -143,7 +143,7 @@ def test_a_signal_before_the_first_iteration_is_one_line_and_blocks_nothing(
     event, word, sig, tmp_path
 ):
     run = tmp_path / "run"
-    done = early(event, word, sig, *TINY, "--out", run)
+    done = signal_at(event, word, sig, *TINY, "--out", run)
     assert done.returncode == CODES[sig], done.stderr
     told = [line for line in done.stderr.splitlines() if not line.startswith("stopping after")]
     assert told == ["swap: stopped"]
@@ -163,7 +163,7 @@ def test_a_signal_before_the_first_iteration_is_one_line_and_blocks_nothing(
 def test_an_evaluation_that_is_stopped_is_one_line(event, word, sig, tmp_path):
     out = tmp_path / "eval.json"
     words = ("eval", "swap", "--family", "flat", "--points", 1, "--trials", 2, "--device", "cpu")
-    done = early(event, word, sig, *words, "--json", out)
+    done = signal_at(event, word, sig, *words, "--json", out)
     assert done.returncode == CODES[sig], done.stderr
     assert done.stderr == "swap: stopped\n"
     assert not out.exists()
@@ -173,7 +173,7 @@ def test_an_evaluation_that_is_stopped_is_one_line(event, word, sig, tmp_path):
 @pytest.mark.parametrize("sig", CODES)
 def test_a_signal_before_anyone_listens_is_no_traceback(word, sig):
     """A shell makes 128 + signal of it."""
-    done = early("import", word, sig, "mirror")
+    done = signal_at("import", word, sig, "mirror")
     assert (done.returncode, done.stdout, done.stderr) == (-sig, "", "")
 
 

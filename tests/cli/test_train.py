@@ -16,7 +16,7 @@ import pytest
 
 from swap.cli import main as cli
 from swap.cli.train import parse
-from swap.cli.train_argv import suited
+from swap.cli.train_argv import resolve_auto_preset
 from swap.errors import UserError
 from swap.presets import PRESETS, register
 from swap.presets.table import get_preset
@@ -74,7 +74,7 @@ def test_a_preset_knows_how_long_it_takes_until_it_is_told(goal, minutes, iterat
 def test_auto_is_what_suits_the_machine_for_the_preset_alone(words, gpu, name, monkeypatch):
     monkeypatch.setattr("torch.cuda.is_available", lambda: gpu)
     changed = {"auto": name, "--preset=auto": f"--preset={name}"}
-    told = suited(words)
+    told = resolve_auto_preset(words)
     at = next(i for i, word in enumerate(words) if word.startswith("--preset"))
     at += words[at] == "--preset"
     assert told == [changed[w] if i == at else w for i, w in enumerate(words)]
@@ -193,7 +193,7 @@ def test_a_fault_is_one_line_and_exit_code_1(tmp_path):
         (["--fit.batch", "x"], "--fit.batch"),
         (["--net.act", "tan"], "--net.act"),
         (["--net.width", "0"], "width=0 holds nothing; use 16"),
-        (["--keep", "0"], "keep=0 leaves no checkpoint; use 1 or more, 3 is usual"),
+        (["--keep-checkpoints", "0"], "keep_checkpoints=0 leaves none; use 1 or more, 3 is usual"),
         (["--minutes", "-1"], "minutes=-1.0; use 0 or more"),
         (["--device", "tpu"], "unknown device 'tpu'"),
         (["--resume", "/no/such/run"], "no checkpoint in '/no/such/run'"),

@@ -25,8 +25,8 @@ def frame(n: int = 1, **values) -> Frame:
         heading_error_rad=torch.zeros(n),
         height_error_m=torch.zeros(n),
         flat=torch.ones(n, dtype=torch.bool),
-        clear=torch.ones(n, dtype=torch.bool),
-        course=torch.ones(n, dtype=torch.bool),
+        flat_ahead=torch.ones(n, dtype=torch.bool),
+        has_goal=torch.ones(n, dtype=torch.bool),
         progress=torch.ones(n),
         joint_pos=torch.zeros(joints),
         joint_vel=torch.zeros(joints),
@@ -34,12 +34,12 @@ def frame(n: int = 1, **values) -> Frame:
         torque=torch.zeros(joints),
         abad_pos=torch.zeros(legs),
         foot_force=torch.tensor([0.0, 0.0, 180.0]).repeat(n, 4, 1),
-        standing=torch.ones(legs, dtype=torch.bool),
+        foot_contact=torch.ones(legs, dtype=torch.bool),
         landed=torch.zeros(legs, dtype=torch.bool),
         air_s=torch.zeros(legs),
         swing_m=torch.zeros(legs),
         slip_mps=torch.zeros(legs),
-        hit=torch.zeros(n, 8, dtype=torch.bool),
+        leg_contact=torch.zeros(n, 8, dtype=torch.bool),
         trunk_force=torch.zeros(n),
         action=torch.zeros(joints),
         last_action=torch.zeros(joints),
@@ -74,8 +74,8 @@ class MirroredTasks(CurriculumTasks):
         bank = CourseBank(one.families, both, one.table, one.sizes)
         super().__init__(cfg.curriculum, bank, assign_families(shares, pairs).repeat(2), rng)
 
-    def choose(self, mask):
-        return super().choose(mask) + self._shift
+    def choose_courses(self, mask):
+        return super().choose_courses(mask) + self._shift
 
 
 class Pairs(ParkourEnv):

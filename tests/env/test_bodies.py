@@ -61,7 +61,7 @@ def test_zero_is_never():
 def test_bodies_that_do_not_differ_are_not_drawn():
     ranges = Ranges(payload=FIXED.payload, link_mass=FIXED.link_mass, com=FIXED.com)
     env = ParkourEnv(replace(CFG, random=RandomCfg(ranges, bodies_every=1)), 2, engine="gpu")
-    env._renew_bodies = None  # calling it would fail
+    env._randomise_bodies = None  # calling it would fail
     assert not any(changed.any() for _, changed in live(env, 20))
 
 
@@ -94,7 +94,7 @@ def test_trials_keep_theirs():
     env = Trials(CFG, courses, each=2, time_s=0.2, engine="gpu", device="cpu")
     env.reset()
     first = bodies(env).clone()
-    env._renew_bodies = None  # calling it would fail
+    env._randomise_bodies = None  # calling it would fail
     for _ in range(3 * EVERY):
         env.step(torch.zeros(2, 12))
     assert torch.equal(bodies(env), first)

@@ -81,9 +81,9 @@ def test_recorded_steps_are_the_steps():
         equal(a, b)
         ends += int((a.terminated | a.truncated).sum())
         rewards += float(a.reward.sum())
-    assert recorded._react._graph is not None
-    assert recorded._act._graph is not None
-    assert called._react._graph is None
+    assert recorded._post_physics._graph is not None
+    assert recorded._pre_physics._graph is not None
+    assert called._post_physics._graph is None
     assert ends > N
     assert (recorded.engine.drawn.payload != bodies).all()
     assert rewards > 0
@@ -136,7 +136,7 @@ def test_a_recording_survives_a_resume():
         first.step(action)
     for action in actions(6):
         second.step(-action)
-    assert second._react._graph is not None
+    assert second._post_physics._graph is not None
     saved = {name: x.cpu().clone() for name, x in first.state_dict().items()}
     second.load_state_dict(saved)
     for action in actions(30):

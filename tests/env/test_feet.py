@@ -88,4 +88,4 @@ def test_low_obstacles_are_not_flat_ground(w):
         asked, zero = torch.zeros(env.n, 3), torch.zeros(env.n)
         f = env.frame_builder.frame(here, env.heights, env.goals, asked, zero, zero == 0, zero)
         assert not f.flat.any(), family
-        assert not f.clear.any()
+        assert not f.flat_ahead.any()

@@ -177,8 +177,8 @@ def audited(robot):
     with torch.no_grad():  # a robot that has hardly learned hardly moves
         for p in audit.networks.policy.actor.mlp.net.out.parameters():
             p.mul_(60)
-    audit.drive(30)
-    return list(audit.parts()), list(audit.lived())
+    audit.run(30)
+    return list(audit.check_networks()), list(audit.check_behaviour())
 
 
 def test_every_network_reads_it_and_mirrors_to_the_last_bit(known):
@@ -187,7 +187,7 @@ def test_every_network_reads_it_and_mirrors_to_the_last_bit(known):
     for name in ("policy/actor", "policy/critic", "model/encoder.prop", "model/decoder.vectors"):
         wider = [k for k, x in robot.tensors.items() if k.startswith(name) and x.shape != before[k]]
         assert wider, name
-    (row,) = ModelAudit(robot, "cpu", ("tilted_box", "rocks")).sensed()
+    (row,) = ModelAudit(robot, "cpu", ("tilted_box", "rocks")).check_observations()
     assert row["largest"] > 0.05
     assert row["pass"] is True
     parts, lives = audited(robot)
@@ -199,7 +199,7 @@ def test_a_sensor_with_a_wrong_mirror_is_noticed(known):
     """Networks are equivariant with any rep; mirrored worlds only agree with the right one."""
     known(rep=trivial(4))
     robot = trained(seeing())
-    (row,) = ModelAudit(robot, "cpu", ("tilted_box", "rocks")).sensed()
+    (row,) = ModelAudit(robot, "cpu", ("tilted_box", "rocks")).check_observations()
     assert row["error"] > 0.1 * row["largest"]
     assert row["pass"] is False
     assert judged([row], [], [], []) == ("FAILED: the rep of foot_load", True)

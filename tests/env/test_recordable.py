@@ -58,7 +58,7 @@ def test_a_step_does_the_same_whatever_happens_in_it(make_env):
     env, tapes = make_env(), ([], [])
     generator, ended = torch.Generator().manual_seed(0), set()
     env.reset()
-    for work, mine in zip((env._act, env._react), tapes, strict=True):
+    for work, mine in zip((env._pre_physics, env._post_physics), tapes, strict=True):
 
         def noted(*args, call=work.work, mine=mine):
             with Tape() as tape:
@@ -86,7 +86,7 @@ def test_a_state_that_moves_is_noticed():
     notes = []
     for _ in range(2):
         with Tape() as tape:
-            env._react.work()
+            env._post_physics.work()
         notes.append(tape.notes)
         env.frame_builder.best_x = env.frame_builder.best_x.clone()
     assert notes[0] != notes[1]

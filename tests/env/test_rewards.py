@@ -29,12 +29,12 @@ EXACT = [
     # too slow by .3 counts in full everywhere, too fast by 1.2 a quarter near obstacles
     (
         "lin_vel_tracking_course",
-        {"command": [1.0, 0, 0], "lin_vel_b": [0.7, 0, 0], "clear": False},
+        {"command": [1.0, 0, 0], "lin_vel_b": [0.7, 0, 0], "flat_ahead": False},
         math.exp(-0.09 / 0.15),
     ),
     (
         "lin_vel_tracking_course",
-        {"command": [0.5, 0, 0], "lin_vel_b": [1.7, 0.1, 0], "clear": False},
+        {"command": [0.5, 0, 0], "lin_vel_b": [1.7, 0.1, 0], "flat_ahead": False},
         math.exp(-(0.3**2 + 0.1**2) / 0.15),
     ),
     (
@@ -44,7 +44,7 @@ EXACT = [
     ),
     (
         "lin_vel_tracking_course",
-        {"command": [0.0, 0, 0], "lin_vel_b": [0.6, 0, 0], "clear": False},
+        {"command": [0.0, 0, 0], "lin_vel_b": [0.6, 0, 0], "flat_ahead": False},
         math.exp(-0.36 / 0.15),
     ),
     ("foot_slip", {"slip_mps": [0.1, 0, 0.3, 0]}, 0.4),
@@ -60,7 +60,7 @@ EXACT = [
     ("foot_slip", {"slip_mps": [0.1, 0, 0.3, 0], "progress": 0.0}, 0.0),
     ("foot_swing", {"swing_m": 0.0, "landed": 1, "progress": 0.0}, 0.0),
     ("static_stance", {"command": [0.2, 0, 0]}, 0.0),
-    ("static_stance", {"standing": [True, True, True, False]}, 0.0),
+    ("static_stance", {"foot_contact": [True, True, True, False]}, 0.0),
     ("body_height", {"height_error_m": -0.2}, 0.04),
     ("vertical_vel", {"lin_vel_b": [5, 5, -0.3]}, 0.09),
     ("xy_ang_vel", {"ang_vel_b": [1.0, -2.0, 7]}, 5.0),
@@ -69,7 +69,7 @@ EXACT = [
         {"gravity_b": [math.sin(0.4), math.sin(-0.3), -0.8]},
         0.4**2 + 0.3**2,
     ),
-    ("collision", {"hit": [1, 0, 0, 1, 0, 0, 0, 1]}, 3.0),
+    ("collision", {"leg_contact": [1, 0, 0, 1, 0, 0, 0, 1]}, 3.0),
     ("feet_air_time", {"landed": [1, 0, 1, 0], "air_s": [0.7, 9, 0.2, 9]}, 0.2 - 0.3),
     (
         "feet_stumble",
@@ -88,7 +88,7 @@ EXACT = [
     ("stuck", {"command": [0.1, 0, 0]}, 0.0),
     ("astray", {"heading_error_rad": -1.1}, 1.0),
     ("astray", {"heading_error_rad": 0.9}, 0.0),
-    ("astray", {"heading_error_rad": 3.0, "course": False}, 0.0),
+    ("astray", {"heading_error_rad": 3.0, "has_goal": False}, 0.0),
     ("headway", {"headway_mps": 1.25}, 1.25),
     ("body_height_flat", {"height_error_m": 0.1}, 0.01),
     ("body_height_flat", {"height_error_m": 0.1, "flat": False}, 0.0),

@@ -8,7 +8,7 @@ import pytest
 
 from swap.errors import UserError
 from swap.evaluate.curves import (
-    added_up,
+    accumulated,
     frontier_table,
     labels,
     measured_on,
@@ -75,7 +75,7 @@ def test_a_clock_that_starts_anew_is_added_up(tmp_path):
     assert frontier_table([resumed], ["box"], [3, 6]) == frontier_table([whole], ["box"], [3, 6])
     assert run_table([resumed]) == run_table([whole])
     twice = np.array([1.0, 3.0, 1.0, 2.0, 0.5])
-    np.testing.assert_allclose(added_up(twice), [1, 3, 4, 5, 5.5])
+    np.testing.assert_allclose(accumulated(twice), [1, 3, 4, 5, 5.5])
 
 
 def test_lost_work_counts_once_and_broken_lines_not_at_all(tmp_path):

@@ -28,13 +28,13 @@ def test_the_images_are_of_the_present_latent_and_of_the_past_one_taken_on():
         now, images = step // K, imagination.images
         assert images.ticks == min(now, TICKS)
         with torch.no_grad():
-            believed = code.to_linear(model.decode(latents[now]).depth)
+            reconstructed = code.to_linear(model.decode(latents[now]).depth)
             state = latents[now - images.ticks]
             for tick in range(now - images.ticks, now):
                 window = torch.stack(actions[tick * K : (tick + 1) * K], 1)
                 state = model.predict(state, window, None)
-            foreseen = code.to_linear(model.decode(state).depth)
-        assert torch.allclose(images.believed, believed, atol=1e-6)
+            predicted = code.to_linear(model.decode(state).depth)
+        assert torch.allclose(images.reconstructed, reconstructed, atol=1e-6)
         # The depth code is steep near its end, so rounding grows.
-        assert torch.allclose(images.foreseen, foreseen, atol=1e-4)
-        assert images.ticks == 0 or not torch.allclose(images.foreseen, believed, atol=1e-3)
+        assert torch.allclose(images.predicted, predicted, atol=1e-4)
+        assert images.ticks == 0 or not torch.allclose(images.predicted, reconstructed, atol=1e-3)

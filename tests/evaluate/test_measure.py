@@ -169,7 +169,7 @@ def test_no_failure_no_text(monkeypatch):
 def test_progress_goes_from_nothing_to_all(physics, monkeypatch):
     monkeypatch.setitem(of.WORLDS, "cpu", 8)
     seen = []
-    rows(speeds=(0.5, 1.0), told=seen.append)
+    rows(speeds=(0.5, 1.0), on_progress=seen.append)
     assert {p.trials for p in seen} == {42}
     assert (seen[0].ended, seen[0].fraction) == (0, 0.0)
     assert (seen[1].ended, seen[1].fraction) == (4, pytest.approx(0.7 * 8 / 42))

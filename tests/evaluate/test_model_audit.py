@@ -10,7 +10,7 @@ import tiny_swap
 from swap.cli import main as cli
 from swap.evaluate.model_audit import LIMIT_M, ModelAudit
 from swap.runs import trained_robot as room
-from swap.runs.saved_model import keep
+from swap.runs.saved_model import keep_model
 from swap.runs.trained_robot import TrainedRobot
 from swap.state_dict import join_states
 from swap.world_model.encoder import Encoder
@@ -31,8 +31,8 @@ def lively(nets):
 def audited(robot, steps=30, families=("tilted_box", "rocks"), device="cpu"):
     audit = ModelAudit(robot, device, families)
     lively(audit.networks)
-    audit.drive(steps)
-    parts, lives = audit.parts(), audit.lived()
+    audit.run(steps)
+    parts, lives = audit.check_networks(), audit.check_behaviour()
     return {row["part"]: row for row in parts}, {row["family"]: row for row in lives}
 
 
@@ -73,9 +73,12 @@ def test_a_plain_part_is_measured_and_not_judged(options, plain):
 def test_a_robot_without_a_world_model_has_actor_and_critic_only():
     teacher = Path(__file__).parents[2] / "models" / "teacher.safetensors"
     audit = ModelAudit(room.load_trained(teacher), "cpu", ["box"])
-    audit.drive(40)
-    assert {row["part"]: row["error"] for row in audit.parts()} == {"actor": 0, "critic": 0}
-    (life,) = audit.lived()
+    audit.run(40)
+    assert {row["part"]: row["error"] for row in audit.check_networks()} == {
+        "actor": 0,
+        "critic": 0,
+    }
+    (life,) = audit.check_behaviour()
     assert life["pass"]
     assert life["moved, m"] > 0.4  # a trained robot: it walks
 
@@ -128,7 +131,7 @@ def test_check_model_tells_what_is_not_claimed_and_what_was_not_kept(
     kept, robot = tmp_path / "robot.safetensors", tiny_swap.robot()
     env = robot.cfg.make_env("cpu")
     nets = join_states(**{k: p.state_dict() for k, p in robot.networks_for(env)._asdict().items()})
-    keep(TrainedRobot("swap", 7, robot.cfg, nets), kept, {})
+    keep_model(TrainedRobot("swap", 7, robot.cfg, nets), kept, {})
     assert cli.dispatch([*tiny[:2], str(kept), *tiny[2:]]) == 0
     said = capsys.readouterr().out
     assert "swap, iteration 7" in said

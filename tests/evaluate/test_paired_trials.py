@@ -61,7 +61,7 @@ def test_check_model_tells_and_judges_whole_trials(tmp_path, monkeypatch, capsys
     def tried(robot, families, trials, device, seed):
         yield from ({"family": name, "pairs": trials, **told} for name in families)
 
-    monkeypatch.setattr(of, "tried_rows", tried)
+    monkeypatch.setattr(of, "mirrored_trial_rows", tried)
     monkeypatch.setattr("swap.runs.trained_robot.untrained", lambda name: tiny_swap.robot())
     file = tmp_path / "check.json"
     words = ["check", "model", "--steps", "4", "--family", "tilted_box", "--trials", "5"]

@@ -57,7 +57,7 @@ def test_an_equivariant_model_makes_the_mirrored_error_to_the_last_bit_a_plain_o
     assert not torch.equal(plain.mirrored.images, plain.straight.images)
 
 
-def test_a_mirrored_listener_hears_the_mirror_image():
+def test_a_mirrored_tracker_sees_the_mirror_image():
     robot = tiny_swap.robot(sees=False)
     env = trials_env(robot.cfg.env, courses(2), 1.0, "cpu", 0)
     model = robot.networks_for(env).model
@@ -67,8 +67,8 @@ def test_a_mirrored_listener_hears_the_mirror_image():
         "depth_clean": obs["depth_clean"].flip(-1),
         "proprioception": env.groups["proprioception"].rep(obs["proprioception"]),
     }
-    here = of.Listener(model, 2, env.device, mirrored=True)
-    there = of.Listener(model, 2, env.device, mirrored=False)
+    here = of.ModelTracker(model, 2, env.device, mirrored=True)
+    there = of.ModelTracker(model, 2, env.device, mirrored=False)
     with torch.no_grad():
         torch.testing.assert_close(here.observe(obs), there.observe(image).flip(-1))
     action = torch.randn(2, 12)

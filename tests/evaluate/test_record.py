@@ -7,7 +7,7 @@ import pytest
 
 from swap.courses import FAMILIES, size_of
 from swap.evaluate import record as of
-from swap.evaluate.record import Probe, Search, contradiction, probed, record_table
+from swap.evaluate.record import Probe, Search, contradiction, record_table, run_probes
 from swap.evaluate.success import Progress
 from swap.robots import load
 
@@ -33,7 +33,7 @@ def found(curve, searches, trials=MANY, rng=None):
         won = [round(r * trials) if rng is None else int(rng.binomial(trials, r)) for r in rates]
         return [Probe(size, k, trials) for size, k in zip(sizes, won, strict=True)]
 
-    probes = probed({"box": searches}, probe)["box"]
+    probes = run_probes({"box": searches}, probe)["box"]
     assert asked == [p.size for p in probes]
     assert len(set(asked)) == len(asked)  # remembered, never measured twice
     return probes
@@ -116,11 +116,11 @@ def simulated(monkeypatch):
     """Stands for `measure`: boxes end at 0.8 m, gaps nowhere."""
     calls = []
 
-    def measure(robot, wanted, *, trials, speeds_mps, device, seed, told):
+    def measure(robot, wanted, *, trials, speeds_mps, device, seed, on_progress):
         calls.append((list(wanted), trials, tuple(speeds_mps), device, seed))
         n = trials * len(wanted)
         for share in (0.0, 0.5, 1.0):
-            told(Progress(int(share * n), n, share))
+            on_progress(Progress(int(share * n), n, share))
         for family, difficulty in wanted:
             yield {"success": float(family == "gap" or size_of(family, difficulty) < 0.8)}
 
@@ -131,7 +131,7 @@ def simulated(monkeypatch):
 def test_boxes_and_gaps_are_probed_side_by_side_up_to_their_limits(simulated):
     seen = []
     searches, probes = of.search_all(
-        None, trials=50, speed_mps=1.5, device="cpu", seed=4, told=seen.append
+        None, trials=50, speed_mps=1.5, device="cpu", seed=4, on_progress=seen.append
     )
     assert [search.fraction for search in searches["gap"]] == [0.9, 0.5]
     assert {call[1:] for call in simulated} == {(50, (1.5,), "cpu", 4)}

@@ -12,7 +12,7 @@ from swap.errors import UserError
 from swap.evaluate import mujoco_renderer as rivals
 from swap.evaluate import sim_bench
 from swap.evaluate.mujoco_renderer import MujocoRenderer
-from swap.evaluate.scenes import bank_of, everyone
+from swap.evaluate.scenes import all_worlds, bank_of
 from swap.robots import load
 from swap.sensors import DepthRenderer, OpticsCfg
 from swap.sim.gpu import GpuEngine
@@ -23,8 +23,8 @@ FIGURES = ("control steps/s", "without resets", "depth ms", "noisy depth ms", "h
 def test_the_rival_renders_the_same_images():
     robot, bank = load("apollo"), bank_of(difficulties=(0.5,))
     engine = GpuEngine(robot, bank, len(bank), device="cpu")
-    engine.assign(everyone(engine), torch.arange(len(bank)))
-    engine.reset(everyone(engine))
+    engine.assign(all_worlds(engine), torch.arange(len(bank)))
+    engine.reset(all_worlds(engine))
     renderer = MujocoRenderer(engine, OpticsCfg())
     mjw.kinematics(*engine.mujoco)
     mjw.camlight(*engine.mujoco)

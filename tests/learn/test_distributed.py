@@ -3,13 +3,13 @@
 import pytest
 import torch
 
-from pair import watch
-from pair_learn import KINDS, WORLDS
 from swap.device.cuda_graph import GraphedCallable
 from swap.distributed import SINGLE_PROCESS, ProcessGroup
 from swap.errors import UserError
 from swap.learn import Trainer
 from toy_world import Toy, small
+from two_process_learning import KINDS, WORLDS
+from two_processes import run_scenarios
 
 CLOSE = 2e-6
 """A few rounding errors of a parameter; the steps compared here are 1,000 to 30,000 times as
@@ -18,7 +18,7 @@ long."""
 
 @pytest.fixture(scope="module")
 def seen(tmp_path_factory):
-    return watch("pair_learn.py", tmp_path_factory.mktemp("pair"))
+    return run_scenarios("two_process_learning.py", tmp_path_factory.mktemp("pair"))
 
 
 def told(seen, name):

@@ -45,7 +45,7 @@ def made(rep, equivariant=True):
         returns=value + normal(),
         weight=(torch.rand(SAMPLES, device=DEVICE) < 0.8).float(),
     )
-    past = SimpleNamespace(past=lambda mean, std: head(mean).__class__(mean, std, head.orbits))
+    past = SimpleNamespace(rebuild=lambda mean, std: head(mean).__class__(mean, std, head.orbits))
     ppo = SimpleNamespace(
         cfg=PPOCfg(), rollout=SimpleNamespace(std=std), policy=SimpleNamespace(actor=past)
     )
@@ -56,7 +56,7 @@ def made(rep, equivariant=True):
 def compared(ppo, head, batch, mean, value):
     """The losses, and the gradients of their total, of mean, value and std."""
     inputs = [mean.detach().requires_grad_(), value.detach().requires_grad_(), head.raw_std]
-    losses = PPO._compare(ppo, batch, head(inputs[0]), inputs[1])
+    losses = PPO._ppo_losses(ppo, batch, head(inputs[0]), inputs[1])
     return losses, torch.autograd.grad(PPO._total(ppo, losses), inputs)
 
 
@@ -65,7 +65,7 @@ def compared(ppo, head, batch, mean, value):
 def test_the_kernel_is_its_steps(name, equivariant, kernels, monkeypatch):
     args = made(ACTIONS[name], equivariant)
     found, gradients = compared(*args)
-    assert set(kernels) == {"fused_ppo"}
+    assert set(kernels) == {"ppo_kernels"}
     kernels.clear()
     monkeypatch.setenv("SWAP_KERNELS", "none")
     wanted, theirs = compared(*args)
@@ -85,7 +85,7 @@ def test_mirrored_samples_have_the_same_losses(name, kernels):
     here, gradients = compared(ppo, head, batch, mean, value)
     mirrored = batch._replace(action=rep(batch.action), mean=rep(batch.mean))
     there, theirs = compared(ppo, head, mirrored, rep(mean), value)
-    assert "fused_ppo" in kernels
+    assert "ppo_kernels" in kernels
     for name, x in here.items():
         assert torch.equal(x, there[name]), name
     assert torch.equal(theirs[0], rep(gradients[0]))

@@ -35,7 +35,7 @@ def by_the_book(trainer, rows):
     def flat(x):
         return x[: roll.steps].flatten(0, 1)[rows]
 
-    old_std = policy.actor.past(roll.mean, roll.std).std
+    old_std = policy.actor.rebuild(roll.mean, roll.std).std
     pi, old = policy.actor(flat(roll.inputs.actor)), Normal(flat(roll.mean), old_std)
     now = Normal(pi.mean, pi.std.expand_as(pi.mean))
     ratio = (now.log_prob(flat(roll.action)) - old.log_prob(flat(roll.action))).sum(-1).exp()

@@ -8,7 +8,13 @@ import pytest
 
 from swap.errors import UserError
 from swap.motions import GAITS, Clip, Command, Motion, clips, get_gait
-from swap.motions.effort import SPEED_FRACTION, room_rad, speed_fraction, torque_fraction, within
+from swap.motions.effort import (
+    SPEED_FRACTION,
+    is_feasible,
+    room_rad,
+    speed_fraction,
+    torque_fraction,
+)
 from swap.robots import from_user, load
 from swap.robots.kinematics import LegPoints
 from swap.robots.mjcf import build_spec
@@ -98,9 +104,9 @@ def with_motors(robot, speed):
 def test_what_is_too_fast_is_slowed_down_and_what_cannot_be_is_left_out():
     slow = with_motors(APOLLO, 7.0)
     fast = Motion(slow, get_gait("trot"), Command(1.5)).clip(2.0)
-    assert not within(slow, fast)
+    assert not is_feasible(slow, fast)
     mine = clips(slow, ["trot", "bound"])
-    assert all(within(slow, clip) for clip in mine)
+    assert all(is_feasible(slow, clip) for clip in mine)
     top = max(clip.command.forward_mps for clip in mine if clip.gait == "trot")
     assert 0.5 < top < 1.0
     assert not any(clip.gait == "bound" and clip.command.forward_mps > 2 for clip in mine)
@@ -111,12 +117,12 @@ def test_what_is_too_fast_is_slowed_down_and_what_cannot_be_is_left_out():
 def test_out_of_reach_is_not_within():
     clip = Motion(replace(APOLLO, h_des=0.78), get_gait("trot"), Command(0.5)).clip(1.0)
     assert np.isnan(speed_fraction(APOLLO, clip))
-    assert not within(APOLLO, clip)
+    assert not is_feasible(APOLLO, clip)
 
 
 def test_limits_see_what_is_beyond_them():
     clip = Motion(APOLLO, get_gait("walk"), Command(0.4)).clip(1.0)
-    assert within(APOLLO, clip)
+    assert is_feasible(APOLLO, clip)
     knee = 2
     bent = clip.joint_pos.copy()
     bent[5, knee] = APOLLO.joints[knee].range[0] - APOLLO.default_pose[knee] - 0.1

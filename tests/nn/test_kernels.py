@@ -82,7 +82,7 @@ NETS = {
 def test_mlp(name, kernels):
     torch.manual_seed(0)
     mlp = shaken(NETS[name](True))
-    compare(mlp, [normal(BATCH, mlp.rep_in.dim)], "fused_hidden", kernels)
+    compare(mlp, [normal(BATCH, mlp.rep_in.dim)], "hidden_kernels", kernels)
 
 
 @pytest.mark.parametrize("precision", ["fp32", "bf16"])
@@ -91,12 +91,12 @@ def test_mlp_is_exact(name, precision, kernels):
     torch.manual_seed(0)
     mlp = shaken(NETS[name](True))
     mirrors(mlp, [normal(BATCH, mlp.rep_in.dim)], [mlp.rep_in], mlp.rep_out, precision)
-    assert "fused_hidden" in kernels
+    assert "hidden_kernels" in kernels
 
 
 def test_a_plain_network_with_norms(kernels):
     torch.manual_seed(0)
-    compare(shaken(NETS["features"](False)), [normal(2, 3, PROP.dim)], "fused_hidden", kernels)
+    compare(shaken(NETS["features"](False)), [normal(2, 3, PROP.dim)], "hidden_kernels", kernels)
     kernels.clear()
     shaken(NETS["policy"](False))(normal(BATCH, PROP.dim))
     assert not kernels  # without norms there is nothing to fuse
@@ -108,10 +108,10 @@ def test_more_rows_than_programs(kernels, monkeypatch):
     monkeypatch.setattr(fused_hidden, "PROGRAMS", 3)
     monkeypatch.setattr(fused_gates, "PROGRAMS", 3)
     torch.manual_seed(0)
-    compare(shaken(NETS["features"](True)), [normal(11, PROP.dim)], "fused_hidden", kernels)
-    compare(shaken(NETS["policy"](True)), [normal(11, PROP.dim)], "fused_hidden", kernels)
+    compare(shaken(NETS["features"](True)), [normal(11, PROP.dim)], "hidden_kernels", kernels)
+    compare(shaken(NETS["policy"](True)), [normal(11, PROP.dim)], "hidden_kernels", kernels)
     cell = shaken(GRUCell(6, 10))
-    compare(cell, [normal(11, 6), normal(11, 10)], "fused_gates", kernels)
+    compare(cell, [normal(11, 6), normal(11, 10)], "gate_kernels", kernels)
 
 
 def test_many_rows(kernels, monkeypatch):
@@ -121,7 +121,7 @@ def test_many_rows(kernels, monkeypatch):
     torch.manual_seed(0)
     mlp = shaken(NETS["policy"](True))
     inputs = [normal(BATCH, PROP.dim)]
-    compare(mlp, inputs, "fused_hidden", kernels)
+    compare(mlp, inputs, "hidden_kernels", kernels)
     mirrors(mlp, inputs, [PROP], ACTION, "fp32")
     test_a_penalty_on_the_gradient("elu", kernels)
 
@@ -130,7 +130,7 @@ def test_many_rows(kernels, monkeypatch):
 def test_linear(bias, kernels):
     torch.manual_seed(0)
     layer = shaken(Linear(WIDE, regular(7), bias=bias))
-    compare(layer, [normal(2, 3, WIDE.dim)], "fused_hidden", kernels)
+    compare(layer, [normal(2, 3, WIDE.dim)], "hidden_kernels", kernels)
     mirrors(layer, [normal(BATCH, WIDE.dim)], [WIDE], regular(7), "fp32")
 
 
@@ -138,7 +138,7 @@ def test_linear(bias, kernels):
 def test_gru(equivariant, kernels):
     torch.manual_seed(0)
     cell = shaken(GRUCell(6, 10, equivariant=equivariant))
-    compare(cell, [normal(BATCH, 6), normal(BATCH, 10)], "fused_gates", kernels)
+    compare(cell, [normal(BATCH, 6), normal(BATCH, 10)], "gate_kernels", kernels)
 
 
 @pytest.mark.parametrize("precision", ["fp32", "bf16"])
@@ -146,7 +146,7 @@ def test_gru_is_exact(precision, kernels):
     torch.manual_seed(0)
     cell, reps = shaken(GRUCell(6, 10)), [regular(3), regular(5)]
     mirrors(cell, [normal(BATCH, 6), normal(BATCH, 10)], reps, regular(5), precision)
-    assert "fused_gates" in kernels
+    assert "gate_kernels" in kernels
 
 
 @pytest.mark.parametrize("act", ["relu", "elu"])
@@ -163,7 +163,7 @@ def test_a_penalty_on_the_gradient(act, kernels):
         return [loss.detach(), *torch.autograd.grad(loss, list(net.parameters()))]
 
     found, mirrored = penalty(net, x), penalty(net, PROP(x))
-    assert "fused_hidden" in kernels
+    assert "hidden_kernels" in kernels
     for a, b, there in zip(found, penalty(plain, x.double()), mirrored, strict=True):
         assert torch.allclose(a, b.float(), rtol=1e-4, atol=1e-5)
         assert torch.equal(a, there)
@@ -181,7 +181,7 @@ def test_observations_are_read_in_one_go(equivariant, kernels, monkeypatch):
     coordinates = net.coordinates(x)
     assert "fused_basis" in kernels
     assert coordinates.shape[-1] == net.width > rep.dim
-    assert net.reading.part % 8 == 0
+    assert net.fused_split.part % 8 == 0
     y = net(coordinates)
     if equivariant:
         assert torch.equal(net(net.coordinates(rep(x))), ACTION(y))
@@ -190,7 +190,7 @@ def test_observations_are_read_in_one_go(equivariant, kernels, monkeypatch):
     plain = net.coordinates(x)
     parts = zip(
         plain.split(net.net.layers[0].source.sizes, -1),
-        coordinates.split(net.reading.part, -1),
+        coordinates.split(net.fused_split.part, -1),
         strict=True,
     )
     for a, b in parts:

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from nursery import SMALL, figures, sit
+from small_parkour import SMALL, figures, train_until
 from swap.env import CommandCfg, EnvCfg, RandomCfg, TerminationCfg
 from swap.presets import ParkourCfg
 from swap.runs import load
@@ -21,9 +21,9 @@ LARGER = ParkourCfg(worlds=12, engine="cpu", env=BUSY, policy=SMALL.policy, ppo=
 
 @pytest.mark.parametrize("cfg", [SMALL, LARGER], ids=["small", "larger"])
 def test_three_and_three_iterations_are_six_bit_for_bit(cfg, tmp_path):
-    sit(cfg, tmp_path / "six", 6)
-    sit(cfg, tmp_path / "three", 3)
-    sit(cfg, tmp_path / "three", 6, resume=load(tmp_path / "three"))
+    train_until(cfg, tmp_path / "six", 6)
+    train_until(cfg, tmp_path / "three", 3)
+    train_until(cfg, tmp_path / "three", 6, resume=load(tmp_path / "three"))
     six, three = load(tmp_path / "six"), load(tmp_path / "three")
     assert six.iteration == three.iteration == 6
     assert six.tensors.keys() == three.tensors.keys()

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 import tiny_swap
-from nursery import figures, sit
+from small_parkour import figures, train_until
 from swap.env import TerminationCfg
 from swap.errors import UserError
 from swap.runs import load
@@ -24,9 +24,9 @@ TINY = replace(
 
 
 def test_three_and_three_iterations_are_six_bit_for_bit(tmp_path):
-    sit(TINY, tmp_path / "six", 6)
-    sit(TINY, tmp_path / "three", 3)
-    sit(TINY, tmp_path / "three", 6, resume=load(tmp_path / "three"))
+    train_until(TINY, tmp_path / "six", 6)
+    train_until(TINY, tmp_path / "three", 3)
+    train_until(TINY, tmp_path / "three", 6, resume=load(tmp_path / "three"))
     six, three = load(tmp_path / "six"), load(tmp_path / "three")
     assert six.tensors.keys() == three.tensors.keys()
     for name, x in six.tensors.items():

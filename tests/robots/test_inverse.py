@@ -7,7 +7,7 @@ import pytest
 
 from swap.robots import Robot, feet_in_base, load
 from swap.robots.inverse_kinematics import angles_for_feet
-from swap.robots.kinematics import turning
+from swap.robots.kinematics import axis_signs
 
 
 def twisted() -> Robot:
@@ -42,7 +42,7 @@ def test_angles_come_back(robot):
     q = np.random.default_rng(0).uniform(low, high, (2000, 12))
     feet = feet_in_base(robot, q)
     back = angles_for_feet(robot, feet)
-    _, hip, knee = np.moveaxis(q.reshape(-1, 4, 3) * turning(robot), -1, 0)
+    _, hip, knee = np.moveaxis(q.reshape(-1, 4, 3) * axis_signs(robot), -1, 0)
     thigh, shank = np.array([(leg.thigh, leg.shank) for leg in robot.legs]).T
     hangs = thigh * np.cos(hip) + shank * np.cos(hip + knee) > 1e-3
     assert 0.3 < hangs.mean() < 0.9

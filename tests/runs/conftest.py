@@ -8,12 +8,12 @@ from dataclasses import replace
 
 import pytest
 
-from nursery import SMALL
+from small_parkour import SMALL
 from swap.presets import RunCfg
 from swap.robots import load
 from swap.runs import to_json, train
 from swap.runs.console import PlainBoard
-from swap.runs.saved_model import keep, read_model
+from swap.runs.saved_model import keep_model, read_model
 
 
 class Disk:
@@ -73,7 +73,7 @@ def once(tmp_path_factory):
         config={"preset": "tiny", "cfg": to_json(cfg)},
         board=PlainBoard(every_s=1e9),
     )
-    keep(read_model(home / "run"), home / "kept.safetensors", {"title": "first"})
+    keep_model(read_model(home / "run"), home / "kept.safetensors", {"title": "first"})
     return home
 
 

@@ -8,15 +8,15 @@ from pathlib import Path
 import pytest
 import torch
 
-from strangers import edit, flips, one_line
 from swap.cli import main as cli
 from swap.env import ParkourEnv
 from swap.errors import UserError, printable
 from swap.robots import load as load_robot
 from swap.runs import load_weights, to_json
-from swap.runs.saved_model import keep, read_model
+from swap.runs.saved_model import keep_model, read_model
 from swap.runs.trained_robot import load_trained
 from swap.runs.weights import NEW
+from tampered_files import edit, flips, one_line
 
 MODELS = Path(__file__).parents[2] / "models"
 
@@ -77,7 +77,7 @@ def test_the_card_of_another_model_is_told(home, kept):
     other = home / "other.safetensors"
     model = read_model(kept)
     tensors = {name: x + (x.dtype == torch.float32) for name, x in model.tensors.items()}
-    keep(replace(model, tensors=tensors), other, {})
+    keep_model(replace(model, tensors=tensors), other, {})
     shutil.copy(other.with_suffix(".json"), kept.with_suffix(".json"))
     with pytest.raises(UserError, match=r"not what its card seals \(sha256 differs\)") as error:
         read_model(kept)
@@ -86,12 +86,12 @@ def test_the_card_of_another_model_is_told(home, kept):
 
 def test_figures_are_added_through_the_command_alone(kept):
     weights = kept.read_bytes()
-    keep(read_model(kept), kept, {"title": "measured"})
+    keep_model(read_model(kept), kept, {"title": "measured"})
     assert kept.read_bytes() == weights
     assert load_weights(kept)[1]["figures"] == {"title": "measured"}
     for bad, says in (([1], "no table of names"), ({"x": float("inf")}, "finite numbers only")):
         with pytest.raises(UserError, match=says):
-            keep(read_model(kept), kept, bad)
+            keep_model(read_model(kept), kept, bad)
     assert load_weights(kept)[1]["figures"] == {"title": "measured"}
 
 

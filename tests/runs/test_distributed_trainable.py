@@ -2,10 +2,10 @@
 
 import pytest
 
-from pair import watch
 from swap.distributed import ProcessGroup
 from swap.errors import UserError
 from swap.runs.distributed_trainable import DistributedTrainable
+from two_processes import run_scenarios
 
 
 @pytest.fixture(scope="module")
@@ -15,7 +15,7 @@ def home(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def seen(home):
-    return watch("pair_runs.py", home)
+    return run_scenarios("two_process_runs.py", home)
 
 
 @pytest.mark.parametrize("name", ["blind", "sees"])

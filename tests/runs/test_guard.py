@@ -7,7 +7,7 @@ import re
 import pytest
 import torch
 
-from nursery import SMALL
+from small_parkour import SMALL
 from swap.cli import main as cli
 from swap.learn.amp import AMP
 from swap.learn.model_learner import ModelLearner

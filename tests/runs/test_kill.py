@@ -4,14 +4,14 @@ machine."""
 
 import pytest
 
-from script import told_by
+from scripts import run_script
 
 KILLS = 50
 
 
 @pytest.mark.parametrize("kind", ["toy", "parkour"])
 def test_the_latest_checkpoint_always_loads_and_the_run_ends_as_if_never_killed(kind, tmp_path):
-    seen, complaints = told_by("nursery.py", kind, tmp_path / "run", str(KILLS))
+    seen, complaints = run_script("kill_runs.py", kind, tmp_path / "run", str(KILLS))
     assert complaints == ""
     assert seen["said"] == []  # nothing was refused or skipped
     assert len(seen["reached"]) > KILLS // 2

@@ -7,14 +7,14 @@ import pytest
 import safetensors.torch
 import torch
 
-from nursery import SMALL
-from strangers import first, flips, manifest, one_line, shard
+from small_parkour import SMALL
 from swap import __version__
 from swap.errors import UserError
 from swap.presets import RunCfg
 from swap.runs import from_json, load, train
 from swap.runs.provenance import ROOT, source_state
 from swap.runs.shards import DamagedError, read_folder, write_folder
+from tampered_files import first, flips, manifest, one_line, shard
 from toy_run import Silent
 
 

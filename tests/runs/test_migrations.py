@@ -19,7 +19,7 @@ from swap.presets.table import get_preset
 from swap.runs import from_json, load, migrations, to_json
 from swap.runs.migrations import KEY, Renames, as_stored, upgraded, upgraded_numbers
 from swap.runs.safe_read import DamagedError
-from swap.runs.saved_model import keep, read_model
+from swap.runs.saved_model import keep_model, read_model
 from swap.runs.trained_robot import load_trained
 from swap.sensors import DepthCameraCfg, OpticsCfg
 
@@ -77,7 +77,7 @@ def test_what_is_newer_or_no_version_is_refused(history, version, says):
 def test_a_newer_model_is_refused_in_one_line(tmp_path, monkeypatch):
     model = read_model(DATA / "kept-0.safetensors")
     monkeypatch.setattr(migrations, "HISTORY", (*migrations.HISTORY, Renames()))
-    keep(model, tmp_path / "newer.safetensors", {})
+    keep_model(model, tmp_path / "newer.safetensors", {})
     monkeypatch.undo()
     with pytest.raises(UserError, match=r"refused: its config is of version \d+; upgrade swap"):
         read_model(tmp_path / "newer.safetensors")
@@ -99,6 +99,7 @@ def test_a_newer_model_is_refused_in_one_line(tmp_path, monkeypatch):
         ("--env.no-camera", migrations.CAMERA),
         ("--env.camera.every", "--env.camera.every"),
         ("--env.rewards.weights", "--env.rewards.terms"),
+        ("--keep", "--keep-checkpoints"),
         ("--ppo.std-decay", "--ppo.std-decay"),
         ("--minutes", "--minutes"),
     ],
@@ -177,7 +178,7 @@ def test_cards_of_before_give_the_configs_they_gave(name):
     new = to_json(from_json(type(get_preset(name)), told["cfg"]))
     moved = {"ppo.kl": "ppo.desired_kl", "env.hardest": "env.max_difficulty"}
     moved |= {"env.ends.episode_s": "env.terminations.episode_length_s", "env.robot": "env.robot"}
-    moved |= {"env.rewards.weights": "env.rewards.terms"}
+    moved |= {"env.rewards.weights": "env.rewards.terms", "run.keep": "run.keep_checkpoints"}
     moved |= {"run.guard.share": "run.guard.fault_fraction", "ppo.calm_std": "ppo.final_max_std"}
     if name == "swap":
         moved |= {"env.camera_every": "env.camera.every", "model.net.k": "env.camera.every"}

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 import torch
 
-from strangers import one_line
 from swap.cli import main as cli
 from swap.errors import UserError
 from swap.runs import SaveError, load, save
 from swap.runs.trained_robot import load_trained
+from tampered_files import one_line
 
 MODELS = Path(__file__).parents[2] / "models"
 

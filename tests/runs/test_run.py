@@ -1,10 +1,8 @@
-"""The loop: exact resumption, signals, goals, faults."""
+"""The loop: exact resumption, goals, faults."""
 
 import dataclasses
 import functools
 import json
-import signal
-import threading
 
 import pytest
 import torch
@@ -13,19 +11,11 @@ from swap.errors import UserError
 from swap.presets import GuardCfg, RunCfg
 from swap.runs import checkpoint, load, read_metrics, seed_everything, train
 from swap.runs import run as run_module
-from swap.runs.interrupt import ECHO_S
 from swap.runs.run_clock import RunClock
 from swap.runs.seeding import restore_rng, rng_tensors
 from swap.runs.shards import read_folder
-from swap.signals import SIGNALS
 from toy_preset import FitCfg, NetCfg, Toy, ToyCfg
-from toy_run import Silent, toy_run
-
-QUICK = RunCfg(tensorboard=False, save_minutes=60.0)
-
-
-def goal(iterations: int) -> RunCfg:
-    return dataclasses.replace(QUICK, iterations=iterations)
+from toy_run import QUICK, Silent, goal, toy_run
 
 
 def test_n_and_n_iterations_equal_2n_bit_for_bit(tmp_path):
@@ -88,80 +78,6 @@ def test_tensorboard_holds_the_same_figures(tmp_path):
     assert [e.value for e in events.Scalars("fit/loss")] == pytest.approx(written)
 
 
-@pytest.mark.parametrize("sig", SIGNALS)
-def test_a_signal_finishes_the_iteration_and_saves(tmp_path, monkeypatch, sig):
-    before = signal.getsignal(sig)
-    iterate = Toy.iterate
-
-    def interrupted(self):
-        if self.count == 6:
-            signal.raise_signal(sig)
-        return iterate(self)
-
-    monkeypatch.setattr(Toy, "iterate", interrupted)
-    outcome = toy_run(tmp_path, goal(1000))
-    assert outcome.interrupted
-    assert outcome.signal == sig
-    assert outcome.fault is None
-    assert outcome.iteration == load(tmp_path).iteration == 7
-    assert signal.getsignal(sig) == before
-
-
-@pytest.mark.parametrize("sig", SIGNALS)
-def test_a_second_signal_ends_at_once_but_an_echo_of_the_first_does_not(tmp_path, monkeypatch, sig):
-    now, reached = [0.0], []
-    monkeypatch.setattr("swap.runs.interrupt.time.monotonic", lambda: now[0])
-
-    def interrupted(self):
-        signal.raise_signal(sig)
-        now[0] += 0.9 * ECHO_S
-        signal.raise_signal(sig)
-        reached.append(sig)
-        now[0] += 0.2 * ECHO_S
-        signal.raise_signal(sig)
-        raise AssertionError("still here")
-
-    def at_once(number, frame):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(Toy, "iterate", interrupted)
-    before = signal.signal(sig, at_once)
-    try:
-        with pytest.raises(KeyboardInterrupt):
-            toy_run(tmp_path, goal(1000))
-    finally:
-        signal.signal(sig, before)
-    assert reached == [sig]
-    assert load(tmp_path).iteration == 0
-
-
-@pytest.mark.parametrize("there", [False, True])
-def test_a_run_stopped_before_its_first_iteration_leaves_nothing(tmp_path, monkeypatch, there):
-    folder, save = tmp_path / "run", checkpoint.save
-    if there:
-        folder.mkdir()
-        (folder / "notes.txt").write_text("mine")
-
-    def interrupted(*args, **kwargs):
-        signal.raise_signal(signal.SIGINT)
-        return save(*args, **kwargs)
-
-    monkeypatch.setattr(checkpoint, "save", interrupted)
-    outcome = toy_run(folder, dataclasses.replace(goal(5), tensorboard=True))
-    assert (outcome.iteration, outcome.saved, outcome.signal) == (0, None, signal.SIGINT)
-    left = sorted(path.name for path in folder.iterdir()) if folder.exists() else None
-    assert left == (["notes.txt", "run.lock"] if there else None)
-    monkeypatch.setattr(checkpoint, "save", save)
-    assert toy_run(folder, goal(2)).iteration == 2
-
-
-def test_a_run_outside_the_main_thread_needs_no_signals(tmp_path):
-    thread = threading.Thread(target=toy_run, args=(tmp_path, goal(2)))
-    thread.start()
-    thread.join()
-    assert load(tmp_path).iteration == 2
-
-
 def test_minutes_are_kept_save_included(tmp_path, monkeypatch):
     clock = [1000.0]
     iterate, save = Toy.iterate, checkpoint.save
@@ -187,26 +103,8 @@ def test_minutes_are_kept_save_included(tmp_path, monkeypatch):
     assert toy_run(tmp_path, spent, resume=load(tmp_path)).iteration == outcome.iteration
 
 
-def test_pace_on_a_clock_of_its_own():
-    clock = [100.0]
-    run_clock = RunClock(
-        2.0, 1000, spent_s=30.0, iteration=50, started_s=90.0, now=lambda: clock[0]
-    )
-    assert run_clock.elapsed_s == 40.0
-    assert run_clock.fraction == pytest.approx(40 / 120)
-    for i in range(51, 61):
-        clock[0] += 30.0 if i == 51 else 0.5
-        run_clock.tick(i, 100.0 * i)
-    assert run_clock.iteration_s == pytest.approx(0.5)  # the compiling one left out
-    assert run_clock.steps_per_s == pytest.approx(200.0)
-    assert run_clock.left_s == pytest.approx(120 - 74.5)
-    assert not run_clock.over
-    run_clock.saved(22.5)  # 74.5 s gone, two saves need 45 s, one iteration 0.6 s
-    assert run_clock.over
-
-
 def test_saves_come_in_time_and_milestones_stay(tmp_path):
-    cfg = dataclasses.replace(goal(12), save_minutes=0.0, milestone_minutes=0.0, keep=1)
+    cfg = dataclasses.replace(goal(12), save_minutes=0.0, milestone_minutes=0.0, keep_checkpoints=1)
     toy_run(tmp_path, cfg)
     assert sorted(checkpoint.numbered(tmp_path / "checkpoints")) == list(range(13))
 
@@ -313,45 +211,19 @@ def test_a_full_disk_costs_metrics_not_the_run(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize(
     "bad",
-    [{"keep": 0}, {"minutes": -1.0}, {"iterations": -1}, {"shard_mib": 0.0}, {"minutes": 1e999}],
+    [
+        {"keep_checkpoints": 0},
+        {"minutes": -1.0},
+        {"iterations": -1},
+        {"shard_mib": 0.0},
+        {"minutes": 1e999},
+    ],
 )
 def test_impossible_settings_are_refused(bad):
     with pytest.raises(UserError, match=next(iter(bad))):
         RunCfg(**bad)
     with pytest.raises(UserError, match="strikes"):
         GuardCfg(strikes=0)
-
-
-def test_the_steps_of_a_run_are_foretold_by_its_goals_and_its_speed():
-    clock = [0.0]
-
-    def run_clock(*goals, **more):
-        return RunClock(*goals, started_s=0.0, now=lambda: clock[0], **more)
-
-    assert run_clock(None, None).forecast() is None  # without end
-    assert run_clock(None, None, 5e6).forecast() == 5e6
-    by_iterations = run_clock(None, 40)
-    assert by_iterations.forecast() is None  # how many steps has an iteration?
-    by_iterations.tick(1, 100.0)
-    assert by_iterations.forecast() == 4000.0
-    assert run_clock(None, 40, iteration=10, done_steps=1000.0).forecast() == 4000.0
-
-    timed = run_clock(10.0, None)
-    told = []
-    for k in range(1, 601):  # twice as fast after 200 s: the forecast follows
-        clock[0] += 1.0
-        timed.tick(k, 1000.0 * min(k, 200) + 2000.0 * max(0, k - 200))
-        if (total := timed.forecast()) is not None:
-            told.append((clock[0], total))
-    assert [when for when, _ in told] == [60.0 * k for k in range(1, 11)]
-    assert told[0][1] == pytest.approx(600e3)
-    assert told[-1][1] == pytest.approx(1000e3)
-    clock[0] = 0.0
-    short = run_clock(0.4, None)
-    for k in range(1, 8):
-        clock[0] += 1.0
-        short.tick(k, 10.0 * k)
-        assert (short.forecast() is None) == (k != 6)
 
 
 def test_a_run_ends_at_its_steps_and_tells_its_trainee_how_many_there_will_be(tmp_path):

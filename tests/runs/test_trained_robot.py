@@ -12,7 +12,7 @@ from swap.cli import main as cli
 from swap.env import ParkourEnv
 from swap.errors import UserError
 from swap.runs import load
-from swap.runs.saved_model import keep
+from swap.runs.saved_model import keep_model
 from swap.runs.trained_robot import load_trained
 from swap.state_dict import sub_state
 
@@ -68,7 +68,7 @@ def test_first_weights_are_those_a_run_begins_with(folder):
 def test_a_robot_without_a_world_model_is_kept_as_it_is(tmp_path):
     robot, again = load_trained(TEACHER), tmp_path / "again.safetensors"
     assert not robot.has_world_model
-    keep(robot, again, {})
+    keep_model(robot, again, {})
     new = load_trained(again)
     assert new.tensors.keys() == robot.tensors.keys()
     assert all(torch.equal(x, new.tensors[name]) for name, x in robot.tensors.items())

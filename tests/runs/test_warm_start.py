@@ -8,7 +8,7 @@ import pytest
 import torch
 
 import tiny_swap
-from nursery import SMALL, figures
+from small_parkour import SMALL, figures
 from swap.env import EnvCfg
 from swap.errors import UserError
 from swap.learn.trainer import NETWORKS, OPTIMISERS
@@ -16,7 +16,14 @@ from swap.policy import PolicyCfg
 from swap.presets import RunCfg
 from swap.runs import Checkpoint, load, seed_everything, to_json, train
 from swap.runs.console import PlainBoard
-from swap.runs.saved_model import CURRICULUM, FRONTIER, SavedModel, frontiers, keep, read_model
+from swap.runs.saved_model import (
+    CURRICULUM,
+    FRONTIER,
+    SavedModel,
+    frontiers,
+    keep_model,
+    read_model,
+)
 from swap.runs.warm_start import RATE, check_fit, config_from, same_rate, same_std, start_from
 
 MODELS = Path(__file__).parents[2] / "models"
@@ -52,7 +59,7 @@ def folder(name, tmp_path_factory):
 
 
 def kept(folder, tmp_path, **options):
-    keep(read_model(folder), tmp_path / "kept.safetensors", {}, **options)
+    keep_model(read_model(folder), tmp_path / "kept.safetensors", {}, **options)
     return read_model(tmp_path / "kept.safetensors")
 
 
@@ -93,7 +100,7 @@ def test_from_a_kept_file_the_optimisers_begin_anew_unless_they_are_kept(name, f
 
 def test_what_is_not_kept_cannot_be_kept_again(name, folder, tmp_path):
     with pytest.raises(UserError, match="no optimisers in that file"):
-        keep(kept(folder, tmp_path), tmp_path / "again.safetensors", {}, optimiser=True)
+        keep_model(kept(folder, tmp_path), tmp_path / "again.safetensors", {}, optimiser=True)
 
 
 def test_two_and_two_iterations_are_four_bit_for_bit(name, folder, tmp_path):

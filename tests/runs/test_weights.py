@@ -9,13 +9,13 @@ import safetensors.torch
 import torch
 
 import tiny_swap
-from strangers import edit, first, one_line, raw, shard
 from swap.env import ParkourEnv
 from swap.errors import UserError
 from swap.runs import load, load_weights, save_weights
-from swap.runs.saved_model import keep
+from swap.runs.saved_model import keep_model
 from swap.runs.trained_robot import load_trained
 from swap.runs.weights import NEW
+from tampered_files import edit, first, one_line, raw, shard
 
 
 def rewritten(kept, change):
@@ -99,7 +99,7 @@ def test_a_config_of_images_that_no_encoder_in_the_file_reads(tmp_path):
     made = model.networks_for(ParkourEnv(model.cfg.env, 1))
     tensors = {f"policy/{name}": x for name, x in made.policy.state_dict().items()}
     tensors |= {f"model/{name}": x for name, x in made.model.state_dict().items()}
-    keep(replace(model, tensors=tensors), file, {})
+    keep_model(replace(model, tensors=tensors), file, {})
     assert load_trained(file).has_world_model
 
     def widen(card):

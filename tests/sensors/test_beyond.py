@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from eye import MOUNT
+from camera_setup import MOUNT
 from swap.courses import FAMILIES, make, stack
 from swap.sensors import OpticsCfg
 from swap.sensors.depth import DepthRenderer

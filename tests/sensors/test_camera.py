@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 import torch
 
-from eye import MOUNT
+from camera_setup import MOUNT
 from swap.errors import UserError
 from swap.sensors import DepthCamera, DepthCameraCfg, DepthNoiseCfg, DepthRenderer
 

@@ -9,25 +9,25 @@ import numpy as np
 import pytest
 import torch
 
-from eye import MOUNT, Eye
+from camera_setup import MOUNT, CameraSetup
 from swap.errors import UserError
 from swap.sensors import DepthRenderer, OpticsCfg
 
 RADIUS = (0.05, 0.05, 0.03, 0.03)  # pairs, as legs are
 
 
-def render(scene, eye=None, legs=False, **more):
-    eye = eye or Eye()
+def render(scene, setup=None, legs=False, **more):
+    setup = setup or CameraSetup()
     n, slots = scene.boxes.n, scene.boxes.slots
     place, seen = scene.base_pos.device, RADIUS if legs else ()
-    depth = DepthRenderer(eye.optics, eye.mount, n, slots, place, seen)
+    depth = DepthRenderer(setup.optics, setup.mount, n, slots, place, seen)
     more = more | ({"legs": scene.legs} if legs else {})
     return depth(scene.boxes, scene.base_pos, scene.base_quat, **more)
 
 
-def mujoco_depth(scene, eye, world, legs=False, offset_pos=None, offset_rot=None):
+def mujoco_depth(scene, setup, world, legs=False, offset_pos=None, offset_rot=None):
     """The same image from mj_multiRay, in metres."""
-    cfg, mount = eye.optics, eye.mount
+    cfg, mount = setup.optics, setup.mount
     spec = mujoco.MjSpec()
     get = lambda t: t[world].cpu().double().numpy()  # noqa: E731
     box = {k: get(getattr(scene.boxes, k)) for k in ("pos", "quat", "half")}
@@ -76,25 +76,25 @@ def mujoco_depth(scene, eye, world, legs=False, offset_pos=None, offset_rot=None
 
 
 @pytest.mark.parametrize(
-    ("eye", "legs"),
+    ("setup", "legs"),
     [
-        (Eye(), False),
-        (Eye(), True),
-        (Eye(rows=45, cols=80, fov_deg=58.0, pitch=-0.3, far_m=3.0), True),
+        (CameraSetup(), False),
+        (CameraSetup(), True),
+        (CameraSetup(rows=45, cols=80, fov_deg=58.0, pitch=-0.3, far_m=3.0), True),
     ],
 )
-def test_depth_is_what_mujoco_sees(scenes, eye, legs):
+def test_depth_is_what_mujoco_sees(scenes, setup, legs):
     """Nearly every pixel shows the same surface: at most 1 in 1000, all on outlines, may differ."""
     scene = scenes.random(8)
-    image = eye.optics.metres(render(scene, eye, legs)).cpu().double().numpy()
-    truth = np.stack([mujoco_depth(scene, eye, k, legs) for k in range(8)])
-    seen = truth < eye.optics.far_m
+    image = setup.optics.metres(render(scene, setup, legs)).cpu().double().numpy()
+    truth = np.stack([mujoco_depth(scene, setup, k, legs) for k in range(8)])
+    seen = truth < setup.optics.far_m
     assert 0.2 < seen.mean() < 0.95
     error = np.abs(image - truth)
     assert np.median(error[seen]) < 1e-6
     assert (error > 1e-4).mean() < 1e-3
     if legs:
-        bare = np.stack([mujoco_depth(scene, eye, k) for k in range(8)])
+        bare = np.stack([mujoco_depth(scene, setup, k) for k in range(8)])
         shown = truth < bare
         assert shown.mean() > 0.005
         assert (error[shown] > 1e-4).mean() < 0.01
@@ -105,12 +105,15 @@ def test_offsets_move_and_turn_the_camera(scenes):
     draw = torch.Generator().manual_seed(0)
     pos = (torch.randn(4, 3, generator=draw) * 0.02).to(scenes.device)
     rot = (torch.randn(4, 3, generator=draw) * 0.03).to(scenes.device)
-    eye = Eye()
+    setup = CameraSetup()
     image = (
-        eye.optics.metres(render(scene, eye, offset_pos=pos, offset_rot=rot)).cpu().double().numpy()
+        setup.optics.metres(render(scene, setup, offset_pos=pos, offset_rot=rot))
+        .cpu()
+        .double()
+        .numpy()
     )
-    truth = np.stack([mujoco_depth(scene, eye, k, False, pos, rot) for k in range(4)])
-    error = np.abs(image - truth)[truth < eye.optics.far_m]
+    truth = np.stack([mujoco_depth(scene, setup, k, False, pos, rot) for k in range(4)])
+    error = np.abs(image - truth)[truth < setup.optics.far_m]
     # The small-angle quaternion is off by |r|^3 / 12: 1e-5 rad here.
     assert np.median(error) < 3e-5
     assert (error > 1e-3).mean() < 0.02
@@ -119,12 +122,12 @@ def test_offsets_move_and_turn_the_camera(scenes):
 @pytest.mark.parametrize("cols", [64, 33])
 def test_a_mirrored_scene_gives_the_flipped_image_to_the_last_bit(scenes, cols):
     scene = scenes.random(16, seed=2)
-    eye = Eye(cols=cols)
+    setup = CameraSetup(cols=cols)
     rot = torch.randn(16, 3, generator=torch.Generator().manual_seed(1)).to(scenes.device) * 0.03
     pos = rot.roll(1, 0).contiguous()
     even = torch.tensor([1.0, -1.0, 1.0], device=scenes.device)
-    image = render(scene, eye, True, offset_pos=pos, offset_rot=rot)
-    other = render(scene.mirror(), eye, True, offset_pos=pos * even, offset_rot=-rot * even)
+    image = render(scene, setup, True, offset_pos=pos, offset_rot=rot)
+    other = render(scene.mirror(), setup, True, offset_pos=pos * even, offset_rot=-rot * even)
     assert not torch.equal(other, image)
     assert torch.equal(other.flip(-1), image)
 
@@ -133,39 +136,39 @@ def test_a_mirror_keeps_exact_ties(scenes):
     """A level robot on the midline, with rays exactly in the faces of boxes, and a middle column
     that looks straight ahead."""
     scene = scenes.of(((3, 0, -1), (6, 2, 1)), ((2, 0.5, 0.3), (0.5, 0.5, 0.3)), base=(0, 0, 0.54))
-    eye = Eye(rows=33, cols=33, pitch=0.0)
-    image = render(scene, eye)
-    assert torch.equal(render(scene.mirror(), eye).flip(-1), image)
+    setup = CameraSetup(rows=33, cols=33, pitch=0.0)
+    image = render(scene, setup)
+    assert torch.equal(render(scene.mirror(), setup).flip(-1), image)
 
 
 def test_depth_is_along_the_axis_and_not_the_range(scenes):
-    eye = Eye(pos=(0.5, 0, 0), pitch=0.0)
+    setup = CameraSetup(pos=(0.5, 0, 0), pitch=0.0)
     wall = scenes.of(((3.0, 0, 0), (0.5, 20, 20)))
-    image = render(wall, eye)
-    assert torch.allclose(eye.optics.metres(image), torch.full_like(image, 2.0), atol=1e-6)
+    image = render(wall, setup)
+    assert torch.allclose(setup.optics.metres(image), torch.full_like(image, 2.0), atol=1e-6)
 
 
 def test_up_is_up_and_left_is_left(scenes):
-    eye = Eye(pitch=0.0)
-    image = render(scenes.of(((2.0, 0.8, 1.2), (0.2, 0.2, 0.2))), eye)[0]
+    setup = CameraSetup(pitch=0.0)
+    image = render(scenes.of(((2.0, 0.8, 1.2), (0.2, 0.2, 0.2))), setup)[0]
     rows, cols = torch.nonzero(image < 1, as_tuple=True)
     assert len(rows) > 10
     assert rows.max() < 32
     assert cols.max() < 32
-    down = render(scenes.of(((2.0, 0.8, 1.2), (0.2, 0.2, 0.2))), Eye(pitch=0.2))[0]
+    down = render(scenes.of(((2.0, 0.8, 1.2), (0.2, 0.2, 0.2))), CameraSetup(pitch=0.2))[0]
     lower = torch.nonzero(down < 1, as_tuple=True)[0]
     assert lower.float().mean() < rows.float().mean()  # looking down lifts what is seen
 
 
 def test_what_is_too_near_reads_zero(scenes):
-    eye = Eye(pos=(0, 0, 0), pitch=0.0)
-    inside = render(scenes.of(((0, 0, 0.6), (1, 1, 1))), eye)
+    setup = CameraSetup(pos=(0, 0, 0), pitch=0.0)
+    inside = render(scenes.of(((0, 0, 0.6), (1, 1, 1))), setup)
     assert (inside == 0).all()
-    close = render(scenes.of(((0.6, 0, 0.6), (0.5, 5, 5))), eye)
+    close = render(scenes.of(((0.6, 0, 0.6), (0.5, 5, 5))), setup)
     assert (close == 0).all()
     # A box that lies completely nearer than near_m is not in the image.
-    before = render(scenes.of(((0.1, 0, 0.6), (0.02, 5, 5)), ((3, 0, 0.6), (1, 9, 9))), eye)
-    assert torch.allclose(eye.optics.metres(before), torch.full_like(before, 2.0), atol=1e-6)
+    before = render(scenes.of(((0.1, 0, 0.6), (0.02, 5, 5)), ((3, 0, 0.6), (1, 9, 9))), setup)
+    assert torch.allclose(setup.optics.metres(before), torch.full_like(before, 2.0), atol=1e-6)
 
 
 def test_parked_boxes_are_never_read(scenes):
@@ -219,13 +222,13 @@ def test_poses_may_be_slices_of_a_state(scenes):
 def test_a_point_like_capsule_is_a_ball(scenes):
     scene = scenes.random(1, used=0)
     ball = torch.tensor([[[2.0, 0, 0.6]] * 4], device=scenes.device)
-    eye = Eye(pos=(0, 0, 0), pitch=0.0, rows=33, cols=33)
+    setup = CameraSetup(pos=(0, 0, 0), pitch=0.0, rows=33, cols=33)
     level = torch.tensor([[1.0, 0, 0, 0]], device=scenes.device)
     scene = replace(
         scene, base_pos=ball[:, 0] - ball[:, 0] * torch.eye(3)[0].to(ball), legs=(ball,) * 2
     )
     scene = replace(scene, base_quat=level)
-    image = eye.optics.metres(render(scene, eye, True))[0]
+    image = setup.optics.metres(render(scene, setup, True))[0]
     assert abs(image[16, 16].item() - (2.0 - max(RADIUS))) < 1e-5
 
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 import torch
 
-from eye import MOUNT
+from camera_setup import MOUNT
 from swap.errors import UserError
 from swap.sensors import DepthNoise, DepthNoiseCfg, DepthRenderer, NoiseSeeds, OpticsCfg
 

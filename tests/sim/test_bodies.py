@@ -1,4 +1,4 @@
-"""`renew_bodies` during an episode changes the masked worlds correctly, and no others."""
+"""`randomise_bodies` during an episode changes the masked worlds correctly, and no others."""
 
 import mujoco
 import numpy as np
@@ -43,7 +43,7 @@ def test_only_body_parts_of_the_masked_worlds_change(engine_name, w):
     given = draw(Ranges(), engine.robot, N, luck(5))
     mask = w.only(engine, 1, 2)
     before = {name: x.clone() for name, x in engine.state_dict().items()}
-    engine.renew_bodies(mask, given)
+    engine.randomise_bodies(mask, given)
     for name, x in engine.state_dict().items():
         part = name.removeprefix("drawn/")
         if name.startswith("drawn/") and part in BODY_PARTS:
@@ -56,7 +56,7 @@ def test_only_body_parts_of_the_masked_worlds_change(engine_name, w):
 def test_the_others_do_not_notice(engine_name, w):
     alone, renewed = (walking(engine_name, w) for _ in range(2))
     mask = w.only(alone, 1, 2)
-    renewed.renew_bodies(mask, draw(Ranges(), alone.robot, N, luck(5)))
+    renewed.randomise_bodies(mask, draw(Ranges(), alone.robot, N, luck(5)))
     for engine in (alone, renewed):
         go_on(engine, 10)
     for name, x in vars(alone.state).items():
@@ -67,7 +67,7 @@ def test_the_others_do_not_notice(engine_name, w):
 def test_the_model_is_that_of_an_engine_made_with_these_bodies(w):
     engine = walking("gpu", w)
     before, mask = model_fields(engine), w.only(engine, 1, 2)
-    engine.renew_bodies(mask, draw(Ranges(), engine.robot, N, luck(5)))
+    engine.randomise_bodies(mask, draw(Ranges(), engine.robot, N, luck(5)))
     fresh = w.make("gpu", bank=[w.FLAT, w.ROUGH], n=N)
     fresh.assign(w.everyone(fresh), engine.course_id)
     fresh.randomise(w.everyone(fresh), engine.drawn)
@@ -82,7 +82,7 @@ def test_the_model_is_that_of_an_engine_made_with_these_bodies(w):
 @pytest.mark.parametrize("world", range(N))
 def test_mujoco_derives_the_same(w, world):
     engine = walking("gpu", w)
-    engine.renew_bodies(w.only(engine, 1, 2), draw(Ranges(), engine.robot, N, luck(5)))
+    engine.randomise_bodies(w.only(engine, 1, 2), draw(Ranges(), engine.robot, N, luck(5)))
     model = build_spec(engine.robot, w.SLOTS).compile()
     drawn = {name: getattr(engine.drawn, name)[world].double().numpy() for name in BODY_PARTS}
     trunk = 1 + drawn["payload"] / model.body_mass[1]

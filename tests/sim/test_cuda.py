@@ -64,7 +64,7 @@ def test_nothing_waits_for_the_device(w):
             engine.assign(mask, ids)
             engine.randomise(mask, draw(Ranges(), engine.robot, n, generator), bodies=False)
             engine.reset(mask, start)
-            engine.renew_bodies(mask, draw(Ranges(), engine.robot, n, generator))
+            engine.randomise_bodies(mask, draw(Ranges(), engine.robot, n, generator))
             engine.reset(engine.state.failed)
             engine.push(mask, *draw_push(Ranges(), n, generator))
     finally:
@@ -87,7 +87,7 @@ def test_recorded_bodies_are_the_bodies(w):
         for engine in (recorded, called):
             engine.step(torch.tensor(engine.robot.default_pose, device="cuda").repeat(n, 1))
             qpos = wp.to_torch(engine.mujoco[1].qpos).clone()
-            engine.renew_bodies(mask, given)
+            engine.randomise_bodies(mask, given)
             assert torch.equal(wp.to_torch(engine.mujoco[1].qpos), qpos)
         ours, theirs = recorded.mujoco[0], called.mujoco[0]
         for name in PER_WORLD:

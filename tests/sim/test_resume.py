@@ -24,7 +24,7 @@ def advance(engine, steps: int, generator, name: str) -> None:
         given = draw(Ranges(latency=(0, 3)), engine.robot, N, generator)
         engine.randomise(mask, given, bodies=name == "cpu")
         engine.reset(mask)
-        engine.renew_bodies(some(0.1), given)
+        engine.randomise_bodies(some(0.1), given)
         engine.push(some(0.1), *draw_push(Ranges(), N, generator))
 
 

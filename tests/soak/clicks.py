@@ -76,9 +76,9 @@ def visit(
             click(page, chance)
             tally.tried += 1
             samples.append((now, rss_mib(view.pid)))
-            if page.strangers or page.errors:
-                tally.fault("lost", f"{page.strangers} {page.errors}")
-                page.strangers.clear()
+            if page.outside_requests or page.errors:
+                tally.fault("lost", f"{page.outside_requests} {page.errors}")
+                page.outside_requests.clear()
                 page.errors.clear()
         page.wait_for("visitors", "1")  # it still answers
     return samples

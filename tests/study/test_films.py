@@ -5,7 +5,7 @@ from PIL import Image
 
 from small_study import written
 from swap.study.films import BAR, write_strips
-from swap.study.plan import Folder, begin, left
+from swap.study.plan import Folder, commands_left, create_folder
 from swap.study.study import Run, read_study
 
 
@@ -22,8 +22,8 @@ def test_films_are_of_the_first_seed_and_their_strips_are_stacked(tmp_path):
         )
     )
     folder = Folder(tmp_path / "s")
-    begin(study, folder)
-    commands = [left(study, folder, Run("a", seed), "cpu")[-1] for seed in study.seeds]
+    create_folder(study, folder)
+    commands = [commands_left(study, folder, Run("a", seed), "cpu")[-1] for seed in study.seeds]
     assert [c.what for c in commands] == ["film climbing", "keep"]
     assert commands[0].line == (
         f"swap play {folder.model(Run('a', 3))} --family box --size 0.3 --device cpu "
@@ -35,7 +35,7 @@ def test_films_are_of_the_first_seed_and_their_strips_are_stacked(tmp_path):
     strips = {arm: rng.integers(0, 256, (6, 9, 3), dtype=np.uint8) for arm in study.arms}
     for arm, pixels in strips.items():
         Image.fromarray(pixels).save(folder.film("climbing", Run(arm, 3)))
-    assert left(study, folder, Run("a", 3), "cpu")[-1].what == "keep"
+    assert commands_left(study, folder, Run("a", 3), "cpu")[-1].what == "keep"
     (path,) = write_strips(study, folder)
     assert path.name == "film-climbing.png"
     whole = np.asarray(Image.open(path))

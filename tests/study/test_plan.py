@@ -24,12 +24,12 @@ def study(tiny):
 @pytest.fixture
 def folder(study, tmp_path):
     there = Folder(tmp_path / "s")
-    plan.begin(study, there)
+    plan.create_folder(study, there)
     return there
 
 
 def commands(study, folder):
-    return [(c.what, c.kind) for c in plan.left(study, folder, RUN, "cpu")]
+    return [(c.what, c.kind) for c in plan.commands_left(study, folder, RUN, "cpu")]
 
 
 def made(file: Path, text: str = "") -> None:
@@ -51,7 +51,7 @@ ALL = [("train", Kind.TRAIN), ("keep", Kind.KEEP), ("boxes", Kind.MEASURE)]
 
 def test_everything_is_left_at_first(study, folder):
     assert commands(study, folder) == ALL
-    train, keep, measure = plan.left(study, folder, RUN, "cpu")
+    train, keep, measure = plan.commands_left(study, folder, RUN, "cpu")
     assert train.words[0] == "train"
     assert shlex.join(train.words).endswith(
         f"--seed 1 --steps 96 --out {folder.run(RUN)} --device cpu"
@@ -70,7 +70,7 @@ def test_everything_is_left_at_first(study, folder):
 def test_a_run_goes_on_where_there_is_a_checkpoint_with_the_goal_it_had(study, folder):
     iterated(folder, iterations=3, saved=2)
     assert commands(study, folder) == [("train", Kind.RESUME), *ALL[1:]]
-    words = plan.left(study, folder, RUN, "cpu")[0].words
+    words = plan.commands_left(study, folder, RUN, "cpu")[0].words
     assert words[words.index("--resume") + 1] == str(folder.run(RUN))
     assert not {"--steps", "--out"} & set(words)
 
@@ -78,9 +78,9 @@ def test_a_run_goes_on_where_there_is_a_checkpoint_with_the_goal_it_had(study, f
 @pytest.mark.parametrize("origin", [["--from", "swap"], ["--from=swap"]])
 def test_a_run_that_began_with_a_robot_goes_on_without_it(origin, study, folder):
     study = replace(study, arms={"plain": ("--preset", "tiny", *origin, "--worlds", "4")})
-    assert set(origin) <= set(plan.left(study, folder, RUN, "cpu")[0].words)
+    assert set(origin) <= set(plan.commands_left(study, folder, RUN, "cpu")[0].words)
     iterated(folder, iterations=3, saved=2)
-    words = plan.left(study, folder, RUN, "cpu")[0].words
+    words = plan.commands_left(study, folder, RUN, "cpu")[0].words
     assert words[:5] == ("train", "--preset", "tiny", "--worlds", "4")
 
 
@@ -97,31 +97,31 @@ def test_what_is_kept_and_measured_is_not_done_again_even_without_the_runs(study
     made(folder.measured("boxes", RUN))
     assert commands(study, folder) == []
     folder.model(RUN).unlink()
-    assert plan.lost(folder, plan.left(study, folder, RUN, "cpu")) is None
+    assert plan.missing_model(folder, plan.commands_left(study, folder, RUN, "cpu")) is None
 
 
 def test_a_model_that_is_gone_before_it_was_measured_is_told(study, folder):
     made(folder.metrics(RUN))
-    why = plan.lost(folder, plan.left(study, folder, RUN, "cpu"))
+    why = plan.missing_model(folder, plan.commands_left(study, folder, RUN, "cpu"))
     assert "plain-1.safetensors' is missing: put it back, or remove" in why
 
 
 def test_lines_are_what_a_shell_can_run_in_any_order(study, folder, tiny):
     made(folder.metrics(RUN))
     made(folder.measured("boxes", RUN))
-    lines = plan.lines(study, folder, "auto", tiny, study.runs)
+    lines = plan.command_lines(study, folder, "auto", tiny, study.runs)
     assert len(lines) == 4  # three runs are left, and the figures
     for line in lines[:-1]:
         parts = [shlex.split(part) for part in line.split(" && ")]
         assert [part[:2] for part in parts] == [["swap", x] for x in ("train", "keep", "eval")]
     assert lines[-1] == f"swap study {tiny} --out {folder.root} --only figures"
     first = study.runs[0]
-    assert plan.lines(study, folder, "auto", tiny, [first])[:-1] == lines[:1]
+    assert plan.command_lines(study, folder, "auto", tiny, [first])[:-1] == lines[:1]
 
 
 def test_a_folder_of_another_study_is_refused(study, folder, tiny, tmp_path):
-    plan.begin(study, folder)  # the same again
+    plan.create_folder(study, folder)  # the same again
     other = tmp_path / "other.toml"
     other.write_text(tiny.read_text().replace("steps = 96", "steps = 97"))
     with pytest.raises(UserError, match="begun with another steps"):
-        plan.begin(read_study(other), folder)
+        plan.create_folder(read_study(other), folder)

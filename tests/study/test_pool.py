@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from swap.runs.checkpoint import pointed
+from swap.runs.checkpoint import latest_checkpoint
 from swap.study import pool as of
 from swap.study.plan import Command, Folder, Kind
 from swap.study.pool import Chain, Pool, last_line
@@ -229,7 +229,7 @@ def test_a_run_saves_and_ends_when_its_study_is_killed(tmp_path):
     study.wait()
     study.stdout.close()
     wait_for(lambda: not child.exists())
-    iteration = pointed(run / "checkpoints").name
+    iteration = latest_checkpoint(run / "checkpoints").name
     assert f"saved {iteration}" in read_text(log)
     assert int(iteration) > 3
 

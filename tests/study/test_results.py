@@ -10,7 +10,7 @@ import pytest
 from small_study import written
 from swap.errors import UserError
 from swap.study import figures, tables
-from swap.study.plan import Folder, begin
+from swap.study.plan import Folder, create_folder
 from swap.study.report import write_report
 from swap.study.results import Point, read_results, steps_to
 from swap.study.study import Run, read_study
@@ -47,7 +47,7 @@ def study(tmp_path):
 @pytest.fixture
 def folder(study, tmp_path):
     there = Folder(tmp_path / "s")
-    begin(study, there)
+    create_folder(study, there)
     return there
 
 

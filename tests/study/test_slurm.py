@@ -10,7 +10,7 @@ from small_study import Done
 from swap.cli import main as cli
 from swap.errors import UserError
 from swap.study import slurm as of
-from swap.study.plan import Folder, begin
+from swap.study.plan import Folder, create_folder
 from swap.study.study import read_study
 
 
@@ -38,7 +38,7 @@ def test_wrong_options_are_told_in_one_line(options, says, tiny, tmp_path):
 def test_a_job_trains_keeps_and_measures_a_run(tiny, tmp_path):
     pytest.importorskip("submitit")
     study, folder = read_study(tiny), Folder(tmp_path / "s")
-    begin(study, folder)
+    create_folder(study, folder)
     done, *_, run = study.runs
     folder.metrics(done).touch()
     folder.measured("boxes", done).touch()
@@ -73,7 +73,7 @@ def test_the_command_says_what_it_has_submitted(tiny, tmp_path, monkeypatch, cap
 def test_a_job_that_is_preempted_stops_its_run_and_is_queued_again_as_it_was(tiny, tmp_path):
     submitit = pytest.importorskip("submitit")
     study, folder = read_study(tiny), Folder(tmp_path / "s")
-    begin(study, folder)
+    create_folder(study, folder)
     job = of.RunJob(study, folder, study.runs[0], "cpu")
     stopped = []
 
@@ -91,7 +91,7 @@ def test_a_job_that_is_preempted_stops_its_run_and_is_queued_again_as_it_was(tin
 
 def test_a_run_that_fails_fails_its_job(tiny, tmp_path, monkeypatch, in_process):
     study, folder = read_study(tiny), Folder(tmp_path / "s")
-    begin(study, folder)
+    create_folder(study, folder)
     monkeypatch.setattr(of, "start_process", lambda env: lambda command, log: Done(1))
     with pytest.raises(RuntimeError, match="mirror-0 train failed"):
         of.RunJob(study, folder, study.runs[0], "cpu")()

@@ -12,7 +12,7 @@ from swap.courses import FAMILIES, make
 from swap.errors import UserError
 from swap.robots import load
 from swap.view import Renderer
-from swap.view.framing import frame
+from swap.view.framing import fit_view
 from swap.view.gallery import FROM_AFAR, scenes_of
 
 GREY = (0.5, 0.5, 0.5)
@@ -22,7 +22,7 @@ LOOK = replace(FROM_AFAR, width=128, height=72, left=GREY, right=GREY)
 def drawn(robot, course, look=LOOK):
     """The scene, its view, the picture, and what each pixel shows."""
     (scene,) = scenes_of(robot, [course])
-    view, render = frame([scene], [course.goal_x], 16 / 9), Renderer(robot, look, "cpu")
+    view, render = fit_view([scene], [course.goal_x], 16 / 9), Renderer(robot, look, "cpu")
     return scene, view, render(scene, view).astype(int), render.shape
 
 

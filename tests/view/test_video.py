@@ -9,7 +9,7 @@ import pytest
 from PIL import Image
 
 from drop_film import drop
-from swap.cli.main import ended_by
+from swap.cli.main import exit_code_of
 from swap.errors import UserError
 from swap.view import Film, PictureCfg, Video, save_picture, strip
 
@@ -142,7 +142,7 @@ def test_a_full_disk_is_told_as_one(tmp_path, monkeypatch):
         Video(tmp_path / "a.mp4") as video,
     ):
         fill(video, [grey(1, (640, 360))] * 200)
-    assert ended_by(error.value, None) == 1  # the broken pipe before it was ffmpeg's
+    assert exit_code_of(error.value, None) == 1  # the broken pipe before it was ffmpeg's
     assert [file.name for file in tmp_path.iterdir()] == ["ffmpeg"]
 
 

@@ -61,7 +61,9 @@ def test_6_and_7_densities(model, seen):
     assert torch.equal(dist.log_prob(model.rssm.prior(other.h), other.z), prior)
 
     def posterior(state, depth, prop):
-        logits = model.rssm.steps().look(state.h, model.rssm.seen(model.embed(depth, prop)))
+        logits = model.rssm.steps().posterior_logits(
+            state.h, model.rssm.project_embedding(model.embed(depth, prop))
+        )
         return dist.log_prob(logits, state.z)
 
     there = posterior(other, depth.flip(-1), PROP(prop))

@@ -32,7 +32,7 @@ def test_the_loop_is_its_steps(equivariant, kernels, monkeypatch):
     batch, noise = on_device(*sequences(model, n=2, ticks=4))
     loss, found = gradients(model, batch, noise)
     latent = model.observe(batch, noise)
-    assert {"fused_gates", "fused_draw", "fused_hidden", "fused_loss"} <= set(kernels)
+    assert {"gate_kernels", "fused_draw", "hidden_kernels", "loss_kernels"} <= set(kernels)
     kernels.clear()
     monkeypatch.setenv("SWAP_KERNELS", "none")
     plain, wanted = gradients(model, batch, noise)
@@ -71,7 +71,7 @@ def test_the_mirror_is_exact(kernels):
         assert torch.equal(a, b)
     loss, found = gradients(model, batch, noise)
     other, theirs = gradients(model, mirrored(model, batch), model.categoricals.rep(noise))
-    assert {"fused_gates", "fused_draw", "fused_hidden"} <= set(kernels)
+    assert {"gate_kernels", "fused_draw", "hidden_kernels"} <= set(kernels)
     assert torch.equal(loss, other)
     for name, gradient in found.items():
         assert torch.equal(gradient, theirs[name]), name
@@ -97,7 +97,7 @@ def test_the_loss_is_its_steps(equivariant, kernels, monkeypatch):
 
     kernels.clear()
     loss, figures, found = weighed()
-    assert set(kernels) == {"fused_loss"}
+    assert set(kernels) == {"loss_kernels"}
     monkeypatch.setenv("SWAP_KERNELS", "none")
     plain, wanted, theirs = weighed()
     assert torch.allclose(loss, plain, rtol=1e-5 * ROUGH)

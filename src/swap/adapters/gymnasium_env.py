@@ -120,8 +120,8 @@ class GymnasiumEnv(gymnasium.Env[Arrays, Array]):
 
     def step(self, action: Array) -> tuple[Arrays, float, bool, bool, dict[str, Any]]:
         obs, reward, terminated, truncated, infos = self._worlds.step(np.asarray(action)[None])
-        told = {name: x for name, x in infos.items() if not name.startswith("_")}
-        return _only(obs), float(reward[0]), bool(terminated[0]), bool(truncated[0]), _only(told)
+        info = {name: x for name, x in infos.items() if not name.startswith("_")}
+        return _only(obs), float(reward[0]), bool(terminated[0]), bool(truncated[0]), _only(info)
 
 
 def _array(x: Tensor) -> Array:

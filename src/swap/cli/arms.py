@@ -20,7 +20,7 @@ def run(args: Args) -> int:
     from swap.presets.swap import ARMS
 
     arms = describe(ARMS)
-    told = [
+    rows = [
         {
             "arm": arm["arm"],
             **arm["networks"],
@@ -36,7 +36,7 @@ def run(args: Args) -> int:
         "mirrored samples: PPO, world model and discriminator learn from them, too. "
         "Nothing else differs.",
     ]
-    show(Report("Arms", told, notes))
+    show(Report("Arms", rows, notes))
     show(Report(f"Their parameters ({LIMIT / 1e6:g} M may run on board)", sizes))
     save(Report("Arms", arms, notes), args.json)
     return 0

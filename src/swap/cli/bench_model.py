@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from swap.cli.show import Report, show, writable
-from swap.device.choice import chosen
+from swap.device.choice import choose_device
 from swap.errors import UserError
 from swap.validate import check_numbers
 
@@ -40,7 +40,7 @@ class Args:
 
 def run(args: Args) -> int:
     writable(args.json)
-    device = chosen(args.device)
+    device = choose_device(args.device)
     if args.graph and device == "cpu":
         raise UserError("--graph needs a GPU; leave it out on the CPU")
     import torch

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Literal
 
 from swap.cli.show import Report, show, writable
-from swap.device.choice import check_compiles, chosen
+from swap.device.choice import check_compiles, choose_device
 from swap.errors import UserError
 from swap.validate import check_numbers
 
@@ -40,7 +40,7 @@ class Args:
 
 def run(args: Args) -> int:
     writable(args.json)
-    device = chosen(args.device)
+    device = choose_device(args.device)
     if args.mode == "graph" and device == "cpu":
         raise UserError("--mode graph needs a GPU; use --mode eager or --mode compile on the CPU")
     if args.mode == "compile":

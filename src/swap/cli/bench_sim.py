@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from swap.cli.show import Report, show, writable
-from swap.device.choice import chosen
+from swap.device.choice import choose_device
 from swap.errors import UserError
 from swap.validate import check_numbers
 
@@ -39,7 +39,7 @@ def run(args: Args) -> int:
         raise UserError(f"--seconds {args.seconds:g} is out of range; use 0 to 600")
     if args.slots > MOST_SLOTS:
         raise UserError(f"--slots {args.slots} is out of range; use 1 to {MOST_SLOTS}")
-    device = chosen(args.device)
+    device = choose_device(args.device)
     from swap.device.memory import check_memory
     from swap.evaluate.sim_bench import bench
     from swap.robots import from_user

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from swap.cli.show import Report, show, writable
-from swap.device.choice import chosen
+from swap.device.choice import choose_device
 from swap.validate import check_numbers
 
 
@@ -31,7 +31,7 @@ class Args:
 
 def run(args: Args) -> int:
     writable(args.json)
-    device = chosen(args.device)
+    device = choose_device(args.device)
     from swap.device.memory import check_memory
     from swap.evaluate.train_bench import bench
     from swap.presets.user_code import preset_from_user
@@ -41,7 +41,7 @@ def run(args: Args) -> int:
     if args.worlds is not None:
         check_memory(args.worlds, device)
 
-    told = [
+    results = [
         bench(
             preset,
             worlds=args.worlds,
@@ -51,8 +51,8 @@ def run(args: Args) -> int:
         )
         for preset in args.preset
     ]
-    names = list(dict.fromkeys(name for row in told for name in row if name != "preset"))
-    rows = [{"": name, **{row["preset"]: row.get(name) for row in told}} for name in names]
+    names = list(dict.fromkeys(name for row in results for name in row if name != "preset"))
+    rows = [{"": name, **{row["preset"]: row.get(name) for row in results}} for name in names]
     notes = [
         "parts are in ms per iteration, one after the other even with model.overlap; height maps "
         "are in 'course, reward, observation'."

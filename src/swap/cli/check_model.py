@@ -8,25 +8,25 @@ import tyro
 
 from swap.cli.show import Report, Row, save, show, writable
 from swap.cli.user_code_options import UserCode, UserCodeOptions
-from swap.device.choice import chosen
+from swap.device.choice import choose_device
 from swap.errors import UserError
 from swap.validate import check_numbers
 
-SENSED = (
+OBSERVATION_NOTES = (
     "What mirrored worlds observed under mirrored actions. error: the largest distance from the "
     "mirror image that the observation's rep makes.",
 )
-FED = (
+NETWORK_NOTES = (
     "The networks were fed what robots observed, and its mirror image. largest: of their outputs; "
     "error: the largest difference between the outputs and the mirrored ones. 0 is equal to the "
     "last bit.",
 )
-LIVED = (
+BEHAVIOUR_NOTES = (
     "Pairs of robots, driven by the policy without exploration in mirrored worlds on the cpu "
     "engine; observations rounded to 1/1024, so that the rounding of physics does not feed back. "
     "error: the largest distance between a robot and its partner's mirror image.",
 )
-TRIED = (
+TRIAL_NOTES = (
     "Whole trials in the same pairs, at three sizes of each family. alike: share of the pairs that "
     "end for the same reason; parted: whose bases were more than 5 cm apart, mirrored.",
 )
@@ -66,12 +66,12 @@ class Args:
 
 def run(args: Args) -> int:
     writable(args.json)
-    device = chosen(args.device)
+    device = choose_device(args.device)
     if args.steps < 2:
         raise UserError(f"--steps {args.steps} shows no motion; use 2 or more")
     from swap.courses import FAMILIES
     from swap.evaluate.model_audit import LIMIT_M, ModelAudit
-    from swap.evaluate.paired_trials import ALIKE, tried_rows
+    from swap.evaluate.paired_trials import ALIKE, mirrored_trial_rows
     from swap.presets.user_code import preset_from_user
     from swap.runs.trained_robot import load_trained, untrained
 
@@ -80,38 +80,50 @@ def run(args: Args) -> int:
         preset_from_user(args.preset)
     robot = load_trained(args.run, **args.code.given()) if args.run else untrained(args.preset)
     audit = ModelAudit(robot, device, families, seed=args.seed)
-    sensed: list[Row] = list(audit.sensed())
-    audit.drive(args.steps)
-    fed: list[Row] = list(audit.parts())
-    lived: list[Row] = list(audit.lived())
+    observations: list[Row] = list(audit.check_observations())
+    audit.run(args.steps)
+    networks: list[Row] = list(audit.check_networks())
+    behaviour: list[Row] = list(audit.check_behaviour())
     who = f"{robot.name}, iteration {robot.iteration}, {args.steps} control steps, {device}"
-    if sensed:
-        show(Report(f"Observations beside the usual ones ({who})", sensed, SENSED))
-    show(Report(f"Networks under the mirror ({who})", fed, FED))
-    show(Report(f"Mirrored lives ({who}, limit {LIMIT_M:g} m)", lived, LIVED))
-    tried: list[Row] = []
+    if observations:
+        show(Report(f"Observations beside the usual ones ({who})", observations, OBSERVATION_NOTES))
+    show(Report(f"Networks under the mirror ({who})", networks, NETWORK_NOTES))
+    show(Report(f"Mirrored lives ({who}, limit {LIMIT_M:g} m)", behaviour, BEHAVIOUR_NOTES))
+    trials: list[Row] = []
     if args.trials:
-        tried = list(tried_rows(robot, audit.families, args.trials, device, args.seed))
+        trials = list(mirrored_trial_rows(robot, audit.families, args.trials, device, args.seed))
         acts = audit.claims["actor"]
-        tried = [{**row, "pass": row["alike"] >= ALIKE if acts else None} for row in tried]
-        show(Report(f"Mirrored trials ({robot.name}, iteration {robot.iteration})", tried, TRIED))
-    verdict, failed = judged(sensed, fed, lived, tried)
-    notes = [*FED, *LIVED, *missing(fed, robot.cfg.learning.amp is not None), verdict]
-    print("\n".join(notes[len(FED) + len(LIVED) :]))
-    save(Report(f"Mirror of {who}", [*sensed, *fed, *lived, *tried], notes), args.json)
+        trials = [{**row, "pass": row["alike"] >= ALIKE if acts else None} for row in trials]
+        show(
+            Report(
+                f"Mirrored trials ({robot.name}, iteration {robot.iteration})", trials, TRIAL_NOTES
+            )
+        )
+    verdict, failed = judged(observations, networks, behaviour, trials)
+    notes = [
+        *NETWORK_NOTES,
+        *BEHAVIOUR_NOTES,
+        *missing(networks, robot.cfg.learning.amp is not None),
+        verdict,
+    ]
+    print("\n".join(notes[len(NETWORK_NOTES) + len(BEHAVIOUR_NOTES) :]))
+    save(
+        Report(f"Mirror of {who}", [*observations, *networks, *behaviour, *trials], notes),
+        args.json,
+    )
     return 1 if failed else 0
 
 
 def judged(
-    sensed: list[Row], fed: list[Row], lived: list[Row], tried: list[Row]
+    observations: list[Row], networks: list[Row], behaviour: list[Row], trials: list[Row]
 ) -> tuple[str, bool]:
     """The verdict in words, and whether a claim was broken."""
-    named = [(f"the rep of {row['observation']}", row["pass"]) for row in sensed]
-    named += [(row["part"], row["pass"]) for row in fed]
-    named += [(f"life on {row['family']}", row["pass"]) for row in lived]
-    named += [(f"trials on {row['family']}", row["pass"]) for row in tried]
+    named = [(f"the rep of {row['observation']}", row["pass"]) for row in observations]
+    named += [(row["part"], row["pass"]) for row in networks]
+    named += [(f"life on {row['family']}", row["pass"]) for row in behaviour]
+    named += [(f"trials on {row['family']}", row["pass"]) for row in trials]
     broken = [name for name, passed in named if passed is False]
-    unclaimed = [row["part"] for row in fed if not row["equivariant"]]
+    unclaimed = [row["part"] for row in networks if not row["equivariant"]]
     if broken:
         return f"FAILED: {', '.join(broken)}", True
     if unclaimed:
@@ -119,7 +131,7 @@ def judged(
     return "all of it claims to be equivariant, and is", False
 
 
-def missing(fed: list[Row], styled: bool) -> list[str]:
-    if styled and all(row["part"] != "discriminator" for row in fed):
+def missing(networks: list[Row], styled: bool) -> list[str]:
+    if styled and all(row["part"] != "discriminator" for row in networks):
         return ["discriminator: not among these weights; check the run's folder to include it"]
     return []

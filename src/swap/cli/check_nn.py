@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from swap.cli.show import Report, show, writable
-from swap.device.choice import check_compiles, chosen
+from swap.device.choice import check_compiles, choose_device
 
 
 @dataclass(frozen=True)
@@ -21,7 +21,7 @@ class Args:
 
 def run(args: Args) -> int:
     writable(args.json)
-    device = chosen(args.device)
+    device = choose_device(args.device)
     if args.compile:
         check_compiles(device)
     from swap.evaluate.layer_check import check

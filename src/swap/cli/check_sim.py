@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Literal
 
 from swap.cli.show import Report, Row, save, show, writable
-from swap.device.choice import chosen
+from swap.device.choice import choose_device
 from swap.errors import UserError
 
 MIRRORED = (
@@ -40,7 +40,7 @@ class Args:
 
 def run(args: Args) -> int:
     writable(args.json)
-    device = chosen(args.device)
+    device = choose_device(args.device)
     from swap.courses import FAMILIES
     from swap.device.warp_start import warp_runs_on
     from swap.evaluate import engine_comparison as parity_audit

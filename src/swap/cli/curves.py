@@ -52,12 +52,12 @@ def run(args: Args) -> int:
 
         known = (FAMILIES.from_user(x).name if is_code(x) else x for x in args.families)
         args = replace(args, families=tuple(known))
-    write(learned(args) if args.runs else able(args), args.out)
+    write(compare_learning(args) if args.runs else compare_success(args), args.out)
     print(f"figure: {args.out}")
     return 0
 
 
-def learned(args: Args) -> "Figure":
+def compare_learning(args: Args) -> "Figure":
     """Shows the tables of runs and draws their figure."""
     from swap.evaluate import curves as of
     from swap.evaluate.figures import frontier_figure
@@ -75,7 +75,7 @@ def learned(args: Args) -> "Figure":
     return frontier_figure(curves, families if args.families else usual or families)
 
 
-def able(args: Args) -> "Figure":
+def compare_success(args: Args) -> "Figure":
     """Shows the table of what `swap eval` measured and draws its figure."""
     from swap.evaluate import curves as of
     from swap.evaluate.figures import success_figure

@@ -9,7 +9,7 @@ import tyro
 
 from swap.cli.show import Report, save, show, writable
 from swap.cli.user_code_options import UserCode, UserCodeOptions
-from swap.device.choice import chosen
+from swap.device.choice import choose_device
 from swap.errors import UserError, printable
 from swap.validate import check_numbers
 
@@ -84,7 +84,7 @@ def run(args: Args) -> int:
     writable(args.json)
     plot = None if args.course else picture(args)
     writable(plot)
-    device = chosen(args.device)
+    device = choose_device(args.device)
     from swap.cli.progress import ProgressLine
     from swap.conditions import ABOUT, NOMINAL
     from swap.conditions import chosen as chosen_conditions
@@ -107,7 +107,7 @@ def run(args: Args) -> int:
     speeds = tuple(dict.fromkeys(args.speed))
     names = chosen_conditions(args.conditions, CONDITIONS)
     rows = []
-    with ProgressLine() as told:
+    with ProgressLine() as progress:
         for name in names or [NOMINAL]:
             found = measure(
                 robot,
@@ -121,7 +121,7 @@ def run(args: Args) -> int:
                 blind=args.blind,
                 why=args.why,
                 condition=CONDITIONS.get(name),
-                told=told,
+                on_progress=progress,
             )
             rows += [{"conditions": name, **row} if names else row for row in found]
     at = ", ".join(f"{speed:g}" for speed in speeds)
@@ -174,7 +174,7 @@ def run_courses(args: Args, device: str) -> int:
         )
     plans = [load_course(path) for path in args.course]
     robot = loaded(args)
-    with ProgressLine() as told:
+    with ProgressLine() as progress:
         rows = list(
             measure_courses(
                 robot,
@@ -185,7 +185,7 @@ def run_courses(args: Args, device: str) -> int:
                 seed=args.seed,
                 side=args.side,
                 blind=args.blind,
-                told=told,
+                on_progress=progress,
             )
         )
     title = f"{robot.name}, iteration {robot.iteration}: success on courses"

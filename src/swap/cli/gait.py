@@ -9,7 +9,7 @@ import tyro
 
 from swap.cli.show import Report, save, show, writable
 from swap.cli.user_code_options import UserCode, UserCodeOptions
-from swap.device.choice import chosen
+from swap.device.choice import choose_device
 from swap.errors import UserError
 from swap.validate import check_numbers
 
@@ -62,7 +62,7 @@ class Args:
 
 def run(args: Args) -> int:
     writable(args.json)
-    device = chosen(args.device)
+    device = choose_device(args.device)
     from swap.device.memory import check_memory
     from swap.evaluate.gait import measure, references
     from swap.runs.trained_robot import load_trained
@@ -123,7 +123,7 @@ def at_edge(args: Args, robot: "TrainedRobot", device: str) -> int:
     ]
     facts = {"robots": args.robots, "side": args.side, "seed": args.seed}
     every = list(rows)
-    told = [{key: x for key, x in row.items() if key not in ("gait", "unit")} for row in every]
-    show(Report(title, told, notes))
+    shown = [{key: x for key, x in row.items() if key not in ("gait", "unit")} for row in every]
+    show(Report(title, shown, notes))
     save(Report(title, every, notes, facts), args.json)
     return 0

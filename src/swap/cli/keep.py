@@ -37,8 +37,8 @@ class Args:
 
 
 def run(args: Args) -> int:
-    from swap.runs.saved_model import keep, read_model
-    from swap.runs.stored_robot import tell_robot, with_robot
+    from swap.runs.saved_model import keep_model, read_model
+    from swap.runs.stored_robot import print_robot_changes, with_robot
     from swap.runs.thin_metrics import write_thinned
 
     figures = None
@@ -54,14 +54,14 @@ def run(args: Args) -> int:
     if figures is None:  # measured with the robot that the card holds
         figures = model.figures if model.cfg.env.robot_data in (None, cfg.env.robot_data) else {}
     if args.robot is not None:
-        tell_robot(model.cfg, cfg, args.robot, print)
+        print_robot_changes(model.cfg, cfg, args.robot, print)
     for file in filter(None, (args.out, args.metrics)):
         with contextlib.suppress(OSError):  # `writable` reports the error
             file.parent.mkdir(parents=True, exist_ok=True)
     writable(args.out)
     writable(args.metrics)
     writable(args.out.with_suffix(".json"))
-    keep(replace(model, cfg=cfg), args.out, figures, optimiser=args.optimiser)
+    keep_model(replace(model, cfg=cfg), args.out, figures, optimiser=args.optimiser)
     size = f"{args.out.stat().st_size / 2**20:.1f} MiB"
     print(f"kept {args.out} ({size}) and {args.out.with_suffix('.json')}")
     if args.metrics is not None:

@@ -59,7 +59,7 @@ def main() -> None:
     """The entry point: exit code 0 done, 1 a check or a run failed, 2 bad input; 130, 143 and 129
     after SIGINT, SIGTERM and SIGHUP."""
     signals.handle_stop_signals(signals.exit_now)
-    wait_patiently()
+    limit_openmp_spin()
     prepare_streams()
     unwinding = signals.RaiseOnSignal()
     try:
@@ -67,15 +67,15 @@ def main() -> None:
         signals.handle_stop_signals(unwinding)
         code = work()
     except BaseException as error:
-        code = ended_by(error, unwinding.signal)
+        code = exit_code_of(error, unwinding.signal)
     # Everything is saved; from now on a signal simply ends the process.
     signals.handle_stop_signals(signal.SIG_DFL)
     if (lost := lost_output()) and code == 0:
-        code = ended_by(lost, None)
+        code = exit_code_of(lost, None)
     sys.exit(code)
 
 
-def ended_by(error: BaseException, sig: int | None) -> int:
+def exit_code_of(error: BaseException, sig: int | None) -> int:
     """Prints the line for an error and returns its exit code; raises our own mistakes again."""
     if sig is not None:  # whatever error a library raised for it
         print("swap: stopped", file=sys.stderr)
@@ -92,12 +92,12 @@ def ended_by(error: BaseException, sig: int | None) -> int:
     if isinstance(error, BrokenPipeError):  # `--json /dev/stdout | head`: the reader has ended
         return 0
     if isinstance(error, OSError):  # a full disk, an unreadable file
-        print(f"swap: {told(error)}", file=sys.stderr)
+        print(f"swap: {describe_error(error)}", file=sys.stderr)
         return 2 if isinstance(error, PermissionError) else 1  # a wrong path, or the machine
     raise error
 
 
-def told(error: OSError) -> str:
+def describe_error(error: OSError) -> str:
     """The error in one line, with the file it is about."""
     why = " ".join((error.strerror or str(error) or type(error).__name__).split())
     return (
@@ -105,7 +105,7 @@ def told(error: OSError) -> str:
     )
 
 
-def wait_patiently() -> None:
+def limit_openmp_spin() -> None:
     """Makes OpenMP's threads, which torch uses, sleep soon when they wait for each other.
 
     By default they spin; if other programs need the cores too, the threads that they wait for do
@@ -124,9 +124,9 @@ def prepare(argv: list[str]) -> Callable[[], int]:
     """Imports the command and parses its options; returns the work to do, which has not begun."""
     forget()
     if not argv or argv[0] in ("-h", "--help"):
-        return lambda: shown(overview())
+        return lambda: print_text(overview())
     if argv[0] == "--version":
-        return lambda: shown(f"swap {swap.__version__}")
+        return lambda: print_text(f"swap {swap.__version__}")
     name, options = match_command(argv)
     module = importlib.import_module(f"swap.cli.{name.replace(' ', '_')}")
     if hasattr(module, "parse"):  # for options that depend on each other
@@ -136,7 +136,7 @@ def prepare(argv: list[str]) -> Callable[[], int]:
     return lambda: int(module.run(args))
 
 
-def shown(text: str) -> int:
+def print_text(text: str) -> int:
     print(text)
     return 0
 
@@ -192,6 +192,6 @@ def one_line(box: str, prog: str) -> str:
     frame is made of dashes where the output cannot show box characters."""
     lines = "\n".join(line.strip("│| ") for line in box.splitlines())
     _, *sections = re.split(r"^.*[─-]{5,}.*$", lines, flags=re.MULTILINE)  # the title comes first
-    told = [" ".join(part.split()) for part in sections if "helptext" not in part]
-    told = [re.sub(r"^Error parsing [\w.]+: ", "", part) for part in told if part]
-    return f"{'; '.join(told) or 'cannot read these options'} (see {prog} --help)"
+    parts = [" ".join(part.split()) for part in sections if "helptext" not in part]
+    parts = [re.sub(r"^Error parsing [\w.]+: ", "", part) for part in parts if part]
+    return f"{'; '.join(parts) or 'cannot read these options'} (see {prog} --help)"

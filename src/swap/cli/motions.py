@@ -10,7 +10,7 @@ from swap.cli.show import Report, Row, show, writable
 from swap.errors import UserError
 from swap.motions import GAIT_NAMES, Clip, Command, clips, get_gait, replay
 from swap.motions.effort import speed_fraction, torque_fraction
-from swap.motions.library import SLOWEST, fitted
+from swap.motions.library import SLOWEST, feasible_clip
 from swap.motions.timing import scaled
 from swap.robots import Robot, from_user
 from swap.validate import check_numbers
@@ -46,12 +46,12 @@ def run(args: Args) -> int:
     robot = from_user(args.robot)
     if args.render:
         writable(args.out)
-        several = [chosen(robot, name, args) for name in args.render]
+        several = [clip_of(robot, name, args) for name in args.render]
         draw(robot, several, args.out)
         print(f"{', '.join(f'{clip.gait} {clip.command}' for clip in several)}; {args.out}")
         return 0
     every = clips(robot, seconds=args.seconds)
-    rows = played(robot, every) if args.replay else table(robot, every)
+    rows = replay_table(robot, every) if args.replay else table(robot, every)
     shares = "shares: of the no-load speed and the peak torque of the joint nearest to its own"
     blind = "targets carry the planned torques; nothing but joint angles is fed back"
     title = f"Reference gaits of {robot.name}, {len(every)} clips of {args.seconds:g} s"
@@ -70,11 +70,11 @@ def table(robot: Robot, every: Sequence[Clip]) -> list[Row]:
                 {
                     "gait": name,
                     "clips": len(mine),
-                    "forward m/s": spread([clip.command.forward_mps for clip in mine]),
-                    "left m/s": spread([clip.command.left_mps for clip in mine]),
-                    "turn rad/s": spread([clip.command.turn_rps for clip in mine]),
-                    "cycles/s": spread([clip.timing.frequency_hz for clip in mine]),
-                    "duty factor": spread([clip.timing.duty for clip in mine]),
+                    "forward m/s": range_text([clip.command.forward_mps for clip in mine]),
+                    "left m/s": range_text([clip.command.left_mps for clip in mine]),
+                    "turn rad/s": range_text([clip.command.turn_rps for clip in mine]),
+                    "cycles/s": range_text([clip.timing.frequency_hz for clip in mine]),
+                    "duty factor": range_text([clip.timing.duty for clip in mine]),
                     "speed fraction": max(speed_fraction(robot, clip) for clip in mine),
                     "torque fraction": max(torque_fraction(robot, clip) for clip in mine),
                 }
@@ -82,7 +82,7 @@ def table(robot: Robot, every: Sequence[Clip]) -> list[Row]:
     return rows
 
 
-def played(robot: Robot, every: Sequence[Clip]) -> list[Row]:
+def replay_table(robot: Robot, every: Sequence[Clip]) -> list[Row]:
     """One row for each clip; mirror images are left out."""
     those = every[::2]
     return [
@@ -99,14 +99,14 @@ def played(robot: Robot, every: Sequence[Clip]) -> list[Row]:
     ]
 
 
-def chosen(robot: Robot, name: str, args: Args) -> Clip:
+def clip_of(robot: Robot, name: str, args: Args) -> Clip:
     gait = get_gait(name)
     if gait.stands and (args.speed or args.turn):
         raise UserError(f"{name} goes nowhere; leave --speed and --turn at zero")
     middle = scaled(robot, Command(gait.forward_mps[len(gait.forward_mps) // 2])).forward_mps
     command = Command(middle if args.speed is None else args.speed, 0.0, args.turn)
     slowest = SLOWEST if args.speed is None else 1.0  # a given speed must not be slowed down
-    clip = fitted(robot, gait, command, args.seconds, slowest)
+    clip = feasible_clip(robot, gait, command, args.seconds, slowest)
     if clip is None:
         raise UserError(
             f"{robot.name} cannot {name} at {command}; go slower (swap motions lists speeds)"
@@ -123,6 +123,6 @@ def draw(robot: Robot, several: Sequence[Clip], out: Path) -> None:
         film(robot, several, out)
 
 
-def spread(values: Sequence[float]) -> str:
+def range_text(values: Sequence[float]) -> str:
     low, high = min(values), max(values)
     return f"{low:.2f}" if high - low < 5e-3 else f"{low:.2f}..{high:.2f}"

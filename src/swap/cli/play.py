@@ -7,7 +7,7 @@ import tyro
 
 from swap.cli.show import check_recording, writable
 from swap.cli.user_code_options import UserCode, UserCodeOptions
-from swap.device.choice import chosen
+from swap.device.choice import choose_device
 from swap.errors import UserError
 from swap.validate import check_numbers
 
@@ -63,7 +63,7 @@ def run(args: Args) -> int:
     for path in (args.out, args.still):
         writable(path)
     check_recording(args.record)
-    device = chosen(args.device)
+    device = choose_device(args.device)
     import numpy as np
 
     from swap.courses import FAMILIES, difficulty_of, make

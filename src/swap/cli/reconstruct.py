@@ -6,7 +6,7 @@ from pathlib import Path
 import tyro
 
 from swap.cli.show import Report, save, show, writable
-from swap.device.choice import chosen
+from swap.device.choice import choose_device
 from swap.validate import check_numbers
 
 NOTES = (
@@ -53,7 +53,7 @@ class Args:
 def run(args: Args) -> int:
     writable(args.json)
     writable(args.plot)
-    device = chosen(args.device)
+    device = choose_device(args.device)
     from swap.courses import difficulty_of
     from swap.device.memory import check_memory
     from swap.evaluate import reconstruction as of
@@ -115,7 +115,7 @@ def judged(gap_m: float, claims: bool) -> tuple[str, bool]:
     """The verdict in words, and whether a claim was broken."""
     if gap_m == 0:
         return "mirrored sequences have the mirrored error, to the last bit", False
-    told = f"mirrored sequences have another error, by up to {gap_m:.3g} m in a pixel"
+    difference = f"mirrored sequences have another error, by up to {gap_m:.3g} m in a pixel"
     if claims:
-        return f"FAILED: the world model claims to be equivariant, but {told}", True
-    return f"{told}; the world model does not claim to be equivariant", False
+        return f"FAILED: the world model claims to be equivariant, but {difference}", True
+    return f"{difference}; the world model does not claim to be equivariant", False

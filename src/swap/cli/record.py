@@ -9,7 +9,7 @@ import tyro
 
 from swap.cli.show import Report, save, show, writable
 from swap.cli.user_code_options import UserCode, UserCodeOptions
-from swap.device.choice import chosen
+from swap.device.choice import choose_device
 from swap.validate import check_numbers
 
 if TYPE_CHECKING:
@@ -42,20 +42,20 @@ class Args:
 
 def run(args: Args) -> int:
     writable(args.json)
-    device = chosen(args.device)
+    device = choose_device(args.device)
     from swap.cli.progress import ProgressLine
     from swap.evaluate.record import PUBLISHED, record_table, search_all
     from swap.runs.trained_robot import load_trained
 
     robot = load_trained(args.run, **args.code.given())
-    with ProgressLine() as told:
+    with ProgressLine() as progress:
         searches, probes = search_all(
             robot,
             trials=args.trials,
             speed_mps=args.speed,
             device=device,
             seed=args.seed,
-            told=told,
+            on_progress=progress,
         )
     body = robot.cfg.env.load_robot()
     rows = record_table(searches, probes, body)
@@ -66,10 +66,10 @@ def run(args: Args) -> int:
         "share to the smallest whose interval lies below it.",
         *doubts(probes),
     ]
-    show(Report(title, [spoken(row) for row in rows], notes))
+    show(Report(title, [display_row(row) for row in rows], notes))
     columns = ("who", "gap cm", "box cm", "robot")
     beside = [dict(zip(columns, (*row, "real"), strict=True)) for row in PUBLISHED]
-    beside += ours(robot.name, rows)
+    beside += our_rows(robot.name, rows)
     apart = "Real robots differ in size and were shown to do it; simulated ones were counted."
     show(Report("Beside published records", beside, [apart]))
     facts = {
@@ -100,7 +100,7 @@ def doubts(probes: Mapping[str, Sequence["Probe"]]) -> list[str]:
     return notes
 
 
-def spoken(row: Row) -> dict[str, Any]:
+def display_row(row: Row) -> dict[str, Any]:
     """A row of the record table in the form for the screen."""
     return {
         "family": row["family"],
@@ -122,12 +122,12 @@ def size(metres: float | None, at_least: bool, scale: float = 1.0, digits: int =
 
 def interval(low: float | None, high: float | None) -> str:
     if low is None or high is None:
-        told = "unknown" if low is None else f"{low:.2f} or more"
-        return told if high is None else f"up to {high:.2f}"
+        lower = "unknown" if low is None else f"{low:.2f} or more"
+        return lower if high is None else f"up to {high:.2f}"
     return f"{min(low, high):.2f} to {max(low, high):.2f}"
 
 
-def ours(name: str, rows: Sequence[Row]) -> list[dict[str, Any]]:
+def our_rows(name: str, rows: Sequence[Row]) -> list[dict[str, Any]]:
     """A row for each fraction, gap and box side by side."""
     found = {
         (row["fraction"], row["family"]): size(row["size"], row["at_least"], 100, 0) for row in rows

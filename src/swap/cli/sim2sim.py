@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import tyro
 
 from swap.cli.show import Report, show, writable
-from swap.device.choice import chosen
+from swap.device.choice import choose_device
 from swap.errors import UserError
 from swap.validate import check_numbers
 
@@ -99,13 +99,13 @@ def run(args: Args) -> int:
     physics = AS_TRAINED if args.as_trained else SimCfg()
     names = chosen_conditions(args.conditions, CONDITIONS)
     rows: list[dict[str, Any]] = []
-    with ProgressLine() as told:
+    with ProgressLine() as progress:
         for k, name in enumerate(names or [NOMINAL]):
 
             def tell(ended: int, each: int, before: int = k) -> None:
                 total = each * max(1, len(names))
                 done = before * each + ended
-                told(Progress(done, total, done / total))
+                progress(Progress(done, total, done / total))
 
             found = measure(
                 bundle,
@@ -128,7 +128,7 @@ def run(args: Args) -> int:
             wanted,
             trials=args.trials,
             speeds_mps=(args.speed,),
-            device=chosen("cpu"),
+            device=choose_device("cpu"),
             seed=args.seed,
             side=args.side,
         )
@@ -153,6 +153,6 @@ def rehearsal(args: Args, bundle: "Bundle", family: str, difficulty: float) -> i
     assert args.serve is not None
     course = course_of(family, difficulty, 0, seed=args.seed, side=args.side)
     trial = Trial(course, args.seed, args.speed, PATIENCE_S)
-    told = rehearse(bundle, args.serve, trial, SimCfg(), args.renderer, PATIENCE_S)
-    print(f"{family} of {course.size:.3g}: {told.reason} after {told.time_s:.1f} s")
-    return 0 if told.success else 1
+    outcome = rehearse(bundle, args.serve, trial, SimCfg(), args.renderer, PATIENCE_S)
+    print(f"{family} of {course.size:.3g}: {outcome.reason} after {outcome.time_s:.1f} s")
+    return 0 if outcome.success else 1

@@ -63,7 +63,7 @@ class Args:
 def run(args: Args) -> int:
     started_s = time.monotonic()
     from swap.runs.lock import locked
-    from swap.study.plan import Folder, begin, lines
+    from swap.study.plan import Folder, command_lines, create_folder
     from swap.study.report import write_report
     from swap.study.study import read_study
 
@@ -73,7 +73,7 @@ def run(args: Args) -> int:
     if args.only == "figures":
         if not folder.study.is_file():
             raise UserError(f"no study has begun in '{folder.root}'; name its folder with --out")
-        return drawn(write_report(study, folder))
+        return print_files(write_report(study, folder))
     if study.code and not args.allow_code:
         raise UserError(
             f"the study names code, which is not run: {', '.join(study.code)}; "
@@ -82,19 +82,19 @@ def run(args: Args) -> int:
     runs = chosen_runs(study, args)
     check(study, folder, args.device)
     if args.print:
-        begin(study, folder)
-        print("\n".join(lines(study, folder, args.device, args.study, runs)))
+        create_folder(study, folder)
+        print("\n".join(command_lines(study, folder, args.device, args.study, runs)))
         return 0
     if args.slurm is not None:
         from swap.study.slurm import submit
 
-        begin(study, folder)
+        create_folder(study, folder)
         jobs = submit(study, folder, args.device, args.slurm, runs)
         print(f"submitted {len(jobs)} jobs: {', '.join(str(job.job_id) for job in jobs)}")
-        print(f"when they are done: {again(args)} --only figures")
+        print(f"when they are done: {resume_command(args)} --only figures")
         return 0
     with locked(folder.root):
-        begin(study, folder)
+        create_folder(study, folder)
         return work(study, folder, runs, args, started_s)
 
 
@@ -114,15 +114,16 @@ def work(study: "Study", folder: "Folder", runs: list["Run"], args: Args, starte
         started_s=started_s,
         say=lambda line: print(line, flush=True),
     )
-    print(done.told)
+    print(done.summary)
     if done.signal is not None:
-        print(f"go on with: {again(args)}")
+        print(f"go on with: {resume_command(args)}")
         return exit_code(done.signal)
     if done.stopped:
-        print(f"go on with: {again(args)}; what there is in figures: {again(args)} --only figures")
+        again = resume_command(args)
+        print(f"go on with: {again}; what there is in figures: {again} --only figures")
         return 0
     if args.only is None:
-        drawn(write_report(study, folder))
+        print_files(write_report(study, folder))
     return 1 if done.failed else 0
 
 
@@ -143,25 +144,25 @@ def chosen_runs(study: "Study", args: Args) -> list["Run"]:
 
 def check(study: "Study", folder: "Folder", device: str) -> None:
     """Parses every command once, so that a mistake is reported now, not after an hour."""
-    from swap.study.plan import Folder, left
+    from swap.study.plan import Folder, commands_left
     from swap.study.study import Run
 
     nowhere = Folder(folder.root / ".new")
     for arm in study.arms:
-        for command in left(study, nowhere, Run(arm, study.seeds[0]), device):
+        for command in commands_left(study, nowhere, Run(arm, study.seeds[0]), device):
             try:
                 prepare(list(command.words))
             except UserError as error:
                 raise UserError(f"study '{study.name}', {command.label}: {error}") from None
 
 
-def drawn(files: list[Path]) -> int:
+def print_files(files: list[Path]) -> int:
     for file in files:
         print(f"{'report' if file.suffix == '.md' else 'figure'}: {file}")
     return 0
 
 
-def again(args: Args) -> str:
+def resume_command(args: Args) -> str:
     words = ["swap", "study", str(args.study)]
     words += ["--out", str(args.out)] if args.out is not None else []
     words += ["--at-once", str(args.at_once)] if args.at_once > 1 else []

@@ -15,8 +15,8 @@ from typing import Annotated
 import tyro
 
 from swap.cli.main import parse as parse_options
-from swap.cli.train_argv import HOME, check_camera, given, spelled_out
-from swap.device.choice import chosen
+from swap.cli.train_argv import HOME, check_camera, expand_options, option_value
+from swap.device.choice import choose_device
 from swap.distributed import (
     PeerLostError,
     ProcessGroup,
@@ -35,7 +35,7 @@ from swap.runs.console import clock, short
 from swap.runs.migrations import as_stored
 from swap.runs.resume import changed, stored_config, with_goals, without_goals
 from swap.runs.saved_model import SavedModel, find_run, read_model
-from swap.runs.stored_robot import tell_robot, with_robot
+from swap.runs.stored_robot import print_robot_changes, with_robot
 from swap.runs.warm_start import config_from, start_from
 from swap.streams import resilient_output
 
@@ -79,7 +79,7 @@ class Plan:
 
 
 @contextlib.contextmanager
-def one_voice() -> Iterator[None]:
+def report_once() -> Iterator[None]:
     """If several processes find the same mistake, the first one reports it and torchrun ends the
     others meanwhile; a mistake that only one of them finds is reported, too."""
     try:
@@ -90,13 +90,13 @@ def one_voice() -> Iterator[None]:
         raise
 
 
-@one_voice()
+@report_once()
 def parse(options: list[str]) -> Plan:
     """Finds the preset first, which decides what other options there are, and then parses them."""
     started_s = time.monotonic()
-    options = spelled_out(options)
-    resumed, name = given(options, "--resume"), given(options, "--preset")
-    origin = given(options, "--from")
+    options = expand_options(options)
+    resumed, name = option_value(options, "--resume"), option_value(options, "--preset")
+    origin = option_value(options, "--from")
     if resumed and origin:
         raise UserError("--from starts a new run, --resume goes on with one; give only one")
     if name is not None and (is_code(name) or not resumed):
@@ -104,7 +104,7 @@ def parse(options: list[str]) -> Plan:
     checkpoint = load(find_run(Path(resumed)), say) if resumed else None
     model = read_model(Path(origin), say) if origin else None
     own_config = model is not None and name is None
-    robot = given(options, "--env.robot")
+    robot = option_value(options, "--env.robot")
     if checkpoint:
         name, stored = stored_config(checkpoint, name)
         default = without_goals(stored)
@@ -113,7 +113,7 @@ def parse(options: list[str]) -> Plan:
             name, default = config_from(model, name)
         else:
             default = get_preset(name) if name else TrainCfg()
-        if any(given(options, goal) is not None for goal in ("--iterations", "--steps")):
+        if any(option_value(options, goal) is not None for goal in ("--iterations", "--steps")):
             default = without_goals(default)  # a given goal replaces the preset's
     check_camera(options, name, default)
     about = f"{Args.__doc__} On several GPUs: torchrun --nproc-per-node 4 -m swap train ..."
@@ -122,11 +122,11 @@ def parse(options: list[str]) -> Plan:
     args = parse_options(Args, "swap train", options, default=start, description=about)
     if name is None:
         raise UserError(f"swap train needs --preset NAME; known: {', '.join(PRESETS)}")
-    device = local_device(chosen(args.device))
-    run_code(options_of(args.cfg), lambda flag: given(options, flag) is not None, say)
+    device = local_device(choose_device(args.device))
+    run_code(options_of(args.cfg), lambda flag: option_value(options, flag) is not None, say)
     cfg = with_robot(args.cfg, robot, say)
     if checkpoint or model:
-        tell_robot(default, cfg, robot, say)
+        print_robot_changes(default, cfg, robot, say)
     if checkpoint is None:
         short_name = re.sub(r"\W+", "-", name.split(":")[-1])  # a model's name may be a stranger's
         folder = new_folder(args.out or HOME / f"{short_name}-{time.strftime('%Y%m%d-%H%M%S')}")
@@ -165,7 +165,7 @@ def check_folder(folder: Path) -> None:
         raise UserError(f"cannot write into '{folder}' ({error.strerror})") from None
 
 
-@one_voice()
+@report_once()
 def run(plan: Plan) -> int:
     try:
         with resilient_output(), init_process_group(plan.device) as processes:
@@ -199,11 +199,11 @@ def work(plan: Plan, processes: ProcessGroup) -> int:
         processes=processes,
     )
     if not processes.rank:
-        tell_end(plan, outcome, processes)
+        print_end(plan, outcome, processes)
     return outcome.exit_code
 
 
-def tell_end(plan: Plan, outcome: RunResult, processes: ProcessGroup) -> None:
+def print_end(plan: Plan, outcome: RunResult, processes: ProcessGroup) -> None:
     if outcome.fault:
         print(f"swap: {outcome.fault}", file=sys.stderr)
         return
@@ -215,13 +215,13 @@ def tell_end(plan: Plan, outcome: RunResult, processes: ProcessGroup) -> None:
     again += typed_again(plan.preset, plan.cfg)
     kept = outcome.saved.name if outcome.saved else "nothing"
     steps = f"{short(outcome.metrics.get('steps', 0))} steps, " if outcome.metrics else ""
-    told = f"{outcome.iteration} iterations, {steps}{clock(outcome.elapsed_s)}; saved {kept}"
+    summary = f"{outcome.iteration} iterations, {steps}{clock(outcome.elapsed_s)}; saved {kept}"
     if outcome.interrupted:
-        print(f"stopped: {told}; go on with: {again}")
+        print(f"stopped: {summary}; go on with: {again}")
     elif not outcome.metrics and plan.resume:
-        print(f"nothing left to do: {told}; give --minutes or --iterations for more: {again}")
+        print(f"nothing left to do: {summary}; give --minutes or --iterations for more: {again}")
     else:
-        print(f"done: {told} in {plan.folder}")
+        print(f"done: {summary} in {plan.folder}")
 
 
 def say(*lines: str) -> None:

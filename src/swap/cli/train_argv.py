@@ -14,13 +14,13 @@ PAIRS = ("--env.families", "--env.rewards.terms")
 """Options that take names and numbers, which may be typed as name=number."""
 
 
-def spelled_out(options: list[str]) -> list[str]:
+def expand_options(options: list[str]) -> list[str]:
     """Returns the options in full; raises a UserError for an option that has another name today."""
     check_renamed(options)
-    return name_resumed(suited(split_pairs(options)))
+    return resolve_resume(resolve_auto_preset(split_pairs(options)))
 
 
-def given(options: list[str], flag: str) -> str | None:
+def option_value(options: list[str], flag: str) -> str | None:
     """The value of a flag, before the options are parsed."""
     for i, word in enumerate(options):
         if word == flag:
@@ -66,9 +66,9 @@ def split_pairs(options: list[str]) -> list[str]:
     return out
 
 
-def suited(options: list[str]) -> list[str]:
+def resolve_auto_preset(options: list[str]) -> list[str]:
     """Replaces `--preset auto` by the preset that suits this machine."""
-    if given(options, "--preset") != "auto":
+    if option_value(options, "--preset") != "auto":
         return options
     import torch
 
@@ -82,12 +82,12 @@ def suited(options: list[str]) -> list[str]:
     return out
 
 
-def name_resumed(options: list[str]) -> list[str]:
+def resolve_resume(options: list[str]) -> list[str]:
     """Gives a bare `--resume` the folder it means: that of --out, or of the newest run."""
     if "--resume" not in options:
         return options
     at = options.index("--resume") + 1
     if at < len(options) and not options[at].startswith("-"):
         return options
-    folder = given(options, "--out") or str(newest_run(HOME))
+    folder = option_value(options, "--out") or str(newest_run(HOME))
     return [*options[:at], folder, *options[at:]]

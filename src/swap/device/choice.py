@@ -3,7 +3,7 @@
 from swap.errors import UserError
 
 
-def chosen(name: str) -> str:
+def choose_device(name: str) -> str:
     """Resolve cpu, cuda, cuda:1 or auto to a device; UserError if this machine does not have it."""
     import torch
 

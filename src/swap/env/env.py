@@ -79,7 +79,7 @@ class ParkourEnv:
         # On a GPU new masses take hundreds of launches, and reading a result would wait for it.
         self._on_cpu = engine == "cpu"
         ranges = cfg.random.ranges
-        self._varies = ranges != FIXED
+        self._randomises = ranges != FIXED
         ranging = any(low < high for low, high in (getattr(ranges, x) for x in BODY_PARTS))
         self._bodies_every = cfg.random.bodies_every if ranging and not self._on_cpu else 0
         self._push_share = CONTROL_DT / every if (every := cfg.random.push_every_s) else 0.0
@@ -111,8 +111,12 @@ class ParkourEnv:
         self._targets = torch.zeros_like(self.frame_builder.action)
         self._count = torch.tensor(0)  # control steps since the reset, known to the host
         luck = (self.rng.generator,)
-        self._act = GraphedCallable(self._acting, place, enabled=capture, generators=luck)
-        self._react = GraphedCallable(self._reacting, place, enabled=capture, generators=luck)
+        self._pre_physics = GraphedCallable(
+            self._pre_physics_step, place, enabled=capture, generators=luck
+        )
+        self._post_physics = GraphedCallable(
+            self._post_physics_step, place, enabled=capture, generators=luck
+        )
 
     @property
     def groups(self) -> dict[str, Layout]:
@@ -136,25 +140,26 @@ class ParkourEnv:
         self._fresh.fill_(True)
         self._old_body.zero_()
         with one_thread(self._on_cpu):
-            self._begin(bodies=True)
+            self._reset_worlds(bodies=True)
             self.frame_builder.act(torch.zeros_like(self.frame_builder.action))
-            return self._photograph(self._finish(self._look()))
+            return self._add_images(self._observe(self._build_frame()))
 
     def step(self, action: Tensor) -> Step:
         """Take one control step with `action` [N, 12]: joint targets around the default pose."""
         with one_thread(self._on_cpu):
-            self._act(action.detach().to(self._targets).expand_as(self._targets))
+            self._pre_physics(action.detach().to(self._targets).expand_as(self._targets))
             self.engine.step(self._targets)
             self._count += 1
             if self._bodies_every and int(self._count) % self._bodies_every == 0:
-                self._renew_bodies()
-            step = self._react()
-            self._photograph(step.obs)
+                self._randomise_bodies()
+            step = self._post_physics()
+            self._add_images(step.obs)
             return step
 
-    def _acting(self, action: Tensor) -> None:
-        """The part of a step before the physics. This and `_reacting` are recorded on a GPU, so all
-        tensors that they read and write from one step to the next keep their storage."""
+    def _pre_physics_step(self, action: Tensor) -> None:
+        """The part of a step before the physics. This and `_post_physics_step` are recorded on a
+        GPU, so all tensors that they read and write from one step to the next keep their
+        storage."""
         self._fresh.copy_(self._ended)
         limit = self.cfg.action_clip
         still = ~self.tasks.running(self._fresh)
@@ -163,21 +168,21 @@ class ParkourEnv:
         self.frame_builder.act(action)
         torch.add(self._pose, self.robot.action_scale * action, out=self._targets)
 
-    def _reacting(self) -> Step:
+    def _post_physics_step(self) -> Step:
         """The part of a step after the physics."""
-        self._begin(bodies=self._on_cpu)
+        self._reset_worlds(bodies=self._on_cpu)
         if self._bodies_every:
             self._old_body |= self._fresh
-        frame = self._look()
+        frame = self._build_frame()
         running = self.tasks.running(self._fresh)
         verdict = self.terminations(frame, self.goals, running)
         valid = running & ~frame.failed
         reward, terms = self.rewards(frame)
         reward = reward * valid
-        counted = self.curriculum.at_frontier & frame.course
+        counted = self.curriculum.at_frontier & frame.has_goal
         self.episode_metrics.add(frame, verdict, reward, terms, valid, counted)
         late = self.frame_builder.best_x < 0.5 * self.frame_builder.asked_m
-        self._ended.copy_(self.tasks.conclude(frame, verdict, late))
+        self._ended.copy_(self.tasks.end_episodes(frame, verdict, late))
         info = {
             "reason": verdict.reason,
             "success": verdict.success,
@@ -185,28 +190,28 @@ class ParkourEnv:
             "level": self.curriculum.level,
             "flat": frame.flat,
         }
-        obs = self._finish(frame)
+        obs = self._observe(frame)
         return Step(obs, reward, verdict.terminated, verdict.truncated, valid, info)
 
     # --- its parts ------------------------------------------------------------------------------
-    def _begin(self, bodies: bool) -> None:
+    def _reset_worlds(self, bodies: bool) -> None:
         """Give fresh worlds a course, a newly randomised robot, a start and a command."""
         mask = self._fresh
         if self.known_empty(mask):
             return
-        self.engine.assign(mask, self.tasks.choose(mask))
+        self.engine.assign(mask, self.tasks.choose_courses(mask))
         self._ground.select(self.engine.course_id)
-        if self._varies:
+        if self._randomises:
             given = self.rng.draw(self.cfg.random.ranges, self.robot)
             self.engine.randomise(mask, given, bodies=bodies)
         self.engine.reset(mask, self.starts.draw(self._ground.start_z, self._ground.run_up))
-        self.tasks.instruct(mask, self.commands)
+        self.tasks.set_commands(mask, self.commands)
 
-    def _renew_bodies(self) -> None:
+    def _randomise_bodies(self) -> None:
         """Draw masses for episodes that began since the last call. It is called between the two
         recordings, so that the next observation already describes the new body."""
         given = self.rng.draw(self.cfg.random.ranges, self.robot)
-        self.engine.renew_bodies(self._old_body, given)
+        self.engine.randomise_bodies(self._old_body, given)
         self._old_body.zero_()
 
     def _push(self) -> None:
@@ -216,7 +221,7 @@ class ParkourEnv:
         if not self.known_empty(mask):
             self.engine.push(mask, *self.rng.push(self.cfg.random.ranges))
 
-    def _look(self) -> Frame:
+    def _build_frame(self) -> Frame:
         state = self.engine.state
         self.heights.measure(self.engine.boxes, state)
         return self.frame_builder.frame(
@@ -229,20 +234,20 @@ class ParkourEnv:
             self.curriculum.progress,
         )
 
-    def _finish(self, frame: Frame) -> dict[str, Tensor]:
+    def _observe(self, frame: Frame) -> dict[str, Tensor]:
         """Compute the observation; fresh worlds have no past."""
         fresh = self._fresh
         if not self.known_empty(fresh):
             self.frame_builder.reset(fresh, self.engine.state)
             self._ended.masked_fill_(fresh, False)
         self.commands.advance(frame.heading_rad, self.curriculum.progress)
-        told, engine = self.commands.value, self.engine
+        command, engine = self.commands.value, self.engine
         now = Reading(
-            frame, told, self.heights, engine.state, engine.drawn, engine.boxes, self.robot
+            frame, command, self.heights, engine.state, engine.drawn, engine.boxes, self.robot
         )
         return self.observations(now, fresh)
 
-    def _photograph(self, obs: dict[str, Tensor]) -> dict[str, Tensor]:
+    def _add_images(self, obs: dict[str, Tensor]) -> dict[str, Tensor]:
         """Add images to `obs`, new ones every k steps; a fresh world gets its first at once."""
         camera, state, fresh = self.camera, self.engine.state, self._fresh
         if camera is None:
@@ -261,8 +266,8 @@ class ParkourEnv:
     def metrics(self, processes: ProcessGroup = SINGLE_PROCESS) -> dict[str, float]:
         """Metrics by name since the last call, over the worlds of all processes, which must have
         equally many; this waits for the device."""
-        told = self.episode_metrics.read(processes, self.engine.faults())
-        return {**told, **self.tasks.metrics(processes)}
+        metrics = self.episode_metrics.read(processes, self.engine.faults())
+        return {**metrics, **self.tasks.metrics(processes)}
 
     def state_dict(self) -> dict[str, Tensor]:
         """All changing tensors by name: worlds can be saved in the middle of an episode."""

@@ -45,8 +45,8 @@ class Frame:
     heading_error_rad: Tensor  # [N] from the heading to hold
     height_error_m: Tensor  # [N] base above the ground below it, minus the robot's h_des
     flat: Tensor  # [N] bool: the ground all around is flat
-    clear: Tensor  # [N] bool: it is also flat as far ahead as the body map reaches
-    course: Tensor  # [N] bool: the world has a goal; False with free commands
+    flat_ahead: Tensor  # [N] bool: it is also flat as far ahead as the body map reaches
+    has_goal: Tensor  # [N] bool: the world has a goal; False with free commands
     progress: Tensor  # [N] in [0, 1]: the world's frontier as a share of all levels
     joint_pos: Tensor  # [N, 12] from the default pose, rad
     joint_vel: Tensor  # [N, 12] rad/s
@@ -54,12 +54,12 @@ class Frame:
     torque: Tensor  # [N, 12] Nm
     abad_pos: Tensor  # [N, 4] from the default pose, rad
     foot_force: Tensor  # [N, 4, 3] world, N
-    standing: Tensor  # [N, 4] bool: this foot touches the ground, now or one step ago
+    foot_contact: Tensor  # [N, 4] bool: this foot touches the ground, now or one step ago
     landed: Tensor  # [N, 4] bool: this foot has just come down
     air_s: Tensor  # [N, 4] how long it was in the air
     swing_m: Tensor  # [N, 4] greatest height of its underside in this swing or the one just ended
     slip_mps: Tensor  # [N, 4] speed of its contact point over the ground; 0 in the air
-    hit: Tensor  # [N, 8] bool: thigh and shank of each leg touch something
+    leg_contact: Tensor  # [N, 8] bool: thigh and shank of each leg touch something
     trunk_force: Tensor  # [N] N
     action: Tensor  # [N, 12]
     last_action: Tensor  # [N, 12]
@@ -155,7 +155,7 @@ class FrameBuilder(Buffers):
         goals: Goals,
         command: Tensor,
         heading_to_hold: Tensor,
-        course: Tensor,
+        has_goal: Tensor,
         progress: Tensor,
     ) -> Frame:
         """Build the frame after a control step."""
@@ -163,14 +163,14 @@ class FrameBuilder(Buffers):
         vectors = torch.stack([state.base_lin_vel, self._down], 1)  # [N, 2, 3]
         lin_vel_b, gravity_b = into_body(state.base_quat, vectors).unbind(1)
         terrain = heights.terrain
-        flat, ahead_flat = (x.amax(1) - x.amin(1) < LEVEL_M for x in (terrain, heights.body))
+        flat, body_flat = (x.amax(1) - x.amin(1) < LEVEL_M for x in (terrain, heights.body))
         below = terrain.unflatten(1, (self._grid.rows, self._grid.cols))
         height = -below[:, self._below[0], self._below[1]].mean((1, 2))
 
         force = state.force.norm(dim=-1)  # [N, 13]
         touching = force[:, FEET] > TOUCH_N
-        standing = touching | self.touched  # a foot that bounces for a step has not stepped
-        landed = standing & (self.air_s > 0)
+        foot_contact = touching | self.touched  # a foot that bounces for a step has not stepped
+        landed = foot_contact & (self.air_s > 0)
         air_s = self.air_s + CONTROL_DT
         planted = touching & self.touched  # it neither lands nor lifts in this step
         slip_mps = self._slip(state.leg_pos) * planted
@@ -178,10 +178,10 @@ class FrameBuilder(Buffers):
         ground_z = state.base_pos[:, 2] - height
         above = state.foot_pos[..., 2] - ground_z[:, None] - self._foot_radius
         swing_m = torch.maximum(self.swing_m, above)
-        hit = torch.stack([force[:, THIGHS], force[:, SHANKS]], 2).flatten(1) > HIT_N
+        leg_contact = torch.stack([force[:, THIGHS], force[:, SHANKS]], 2).flatten(1) > HIT_N
         self.touched.copy_(touching)
-        self.air_s.copy_(air_s).masked_fill_(standing, 0)
-        self.swing_m.copy_(swing_m).masked_fill_(standing, 0)
+        self.air_s.copy_(air_s).masked_fill_(foot_contact, 0)
+        self.swing_m.copy_(swing_m).masked_fill_(foot_contact, 0)
 
         x = state.base_pos[:, 0]
         # New ground counts, but no faster than commanded: a robot that lost time at a wall can make
@@ -189,15 +189,15 @@ class FrameBuilder(Buffers):
         before = self._won()
         torch.maximum(self.best_x, x, out=self.best_x)
         self.asked_m.add_(CONTROL_DT * command[:, 0])
-        headway = (self._won() - before).clamp_(min=0) * course
+        headway = (self._won() - before).clamp_(min=0) * has_goal
         ahead = x > self.mark_x + self._stall_m
         torch.where(ahead, x, self.mark_x, out=self.mark_x)
-        waits = course & (command[:, 0] > 0)
+        waits = has_goal & (command[:, 0] > 0)
         self.stalled_s.add_(CONTROL_DT).masked_fill_(ahead | ~waits, 0)
         now = x > goals.x  # necessary, and cheap: mostly no robot is there yet
         if not self._known_empty(now):
             now = reached(goals, state.base_pos, gravity_b[:, 2], state.foot_pos)
-        self.held_s.copy_(held(self.held_s, now & course, CONTROL_DT))
+        self.held_s.copy_(held(self.held_s, now & has_goal, CONTROL_DT))
         self.steps.add_(1)
 
         joint_pos = state.joint_pos - self._pose
@@ -213,8 +213,8 @@ class FrameBuilder(Buffers):
             heading_error_rad=wrap(heading_to_hold - heading),
             height_error_m=height - self._robot.h_des,
             flat=flat,
-            clear=flat & ahead_flat,
-            course=course,
+            flat_ahead=flat & body_flat,
+            has_goal=has_goal,
             progress=progress,
             joint_pos=joint_pos,
             joint_vel=state.joint_vel,
@@ -222,12 +222,12 @@ class FrameBuilder(Buffers):
             torque=state.torque,
             abad_pos=joint_pos[:, self._abad],
             foot_force=state.foot_force,
-            standing=standing,
+            foot_contact=foot_contact,
             landed=landed,
             air_s=air_s,
             swing_m=swing_m,
             slip_mps=slip_mps,
-            hit=hit,
+            leg_contact=leg_contact,
             trunk_force=force[:, TRUNK],
             action=self.action,
             last_action=self.last_action,

@@ -82,29 +82,29 @@ class EpisodeMetrics(Buffers):
         every = dict(zip(sums, processes.all_reduce(*sums.values()), strict=True))
         reward, valid, speed, error = every["sums"].tolist()
         ends, pairs = every["ends"].tolist(), every["at_frontier"].tolist()
-        told: dict[str, float | None] = {
+        metrics: dict[str, float | None] = {
             "reward/step": _ratio(reward, valid),
             "speed_mps": _ratio(speed, valid),
             "speed_error_mps": _ratio(error, valid),
         }
         for name, total in zip(self._names, every["terms"].tolist(), strict=True):
-            told[f"reward/{name}"] = _ratio(total, valid)
+            metrics[f"reward/{name}"] = _ratio(total, valid)
         for name, row, (tried, done) in zip(self._families, ends, pairs, strict=True):
-            told[f"success/{name}"] = _ratio(row[EndReason.SUCCESS], sum(row))
-            told[f"success_at_frontier/{name}"] = _ratio(done, tried)
+            metrics[f"success/{name}"] = _ratio(row[EndReason.SUCCESS], sum(row))
+            metrics[f"success_at_frontier/{name}"] = _ratio(done, tried)
         episodes = sum(map(sum, ends))
         for end in list(EndReason)[1:]:
-            told[f"end/{end.name.lower()}"] = _ratio(sum(row[end] for row in ends), episodes)
-        told["episodes"] = episodes
-        told["episode_s"] = _ratio(every["steps"].item() * CONTROL_DT, episodes)
+            metrics[f"end/{end.name.lower()}"] = _ratio(sum(row[end] for row in ends), episodes)
+        metrics["episodes"] = episodes
+        metrics["episode_s"] = _ratio(every["steps"].item() * CONTROL_DT, episodes)
         if faults is not None:
             diverged, overflow, full = every["faults"].tolist()
-            told["guard/diverged"], told["guard/overflow"] = diverged, overflow
+            metrics["guard/diverged"], metrics["guard/overflow"] = diverged, overflow
             # All worlds of a process share one pool, and all processes have equally many worlds.
-            told["guard/contact_pool"] = full * len(self._family)
+            metrics["guard/contact_pool"] = full * len(self._family)
         for mine in self.state_dict().values():
             mine.zero_()
-        return {name: value for name, value in told.items() if value is not None}
+        return {name: value for name, value in metrics.items() if value is not None}
 
 
 def _ratio(part: float, whole: float) -> float | None:

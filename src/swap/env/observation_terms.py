@@ -182,7 +182,7 @@ BUILT_IN = (
     Observation(
         "contacts",
         lambda spaces: spaces.body.leg_rep @ trivial(2),
-        lambda now: now.frame.hit.float(),
+        lambda now: now.frame.leg_contact.float(),
         "b_c",
         "thigh and shank contact of each leg",
     ),

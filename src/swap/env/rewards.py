@@ -58,7 +58,7 @@ def ang_vel_tracking(f: Frame) -> Tensor:
 
 
 def static_stance(f: Frame) -> Tensor:
-    stance = f.standing.all(1) & (f.command.abs() < SLOW).all(1)
+    stance = f.foot_contact.all(1) & (f.command.abs() < SLOW).all(1)
     low = f.height_error_m.abs() / SIGMA_H + roll_pitch(f).norm(dim=1) / SIGMA_O
     return stance * torch.exp(-low)
 
@@ -80,7 +80,7 @@ def orientation(f: Frame) -> Tensor:
 
 
 def collision(f: Frame) -> Tensor:
-    return f.hit.sum(1, dtype=f.action.dtype)
+    return f.leg_contact.sum(1, dtype=f.action.dtype)
 
 
 def feet_air_time(f: Frame) -> Tensor:
@@ -120,26 +120,26 @@ def smoothness(f: Frame) -> Tensor:
 def lin_vel_tracking_course(f: Frame) -> Tensor:
     # A gap needs a run-up, however slow the command is.
     ahead = f.command[:, 0] - f.lin_vel_b[:, 0]
-    hurry = (ahead < 0) & ~f.clear & (f.command[:, 0] > ASKED_MPS)
+    hurry = (ahead < 0) & ~f.flat_ahead & (f.command[:, 0] > ASKED_MPS)
     ahead = torch.where(hurry, OVERSPEED * ahead, ahead)
     error = ahead.square() + (f.command[:, 1] - f.lin_vel_b[:, 1]).square()
     return torch.exp(-error / SIGMA)
 
 
 def foot_slip(f: Frame) -> Tensor:
-    return able(f) * f.slip_mps.sum(1)
+    return gait_weight(f) * f.slip_mps.sum(1)
 
 
 def foot_swing(f: Frame) -> Tensor:
     short = (1 - f.swing_m / SWING_M).clamp(min=0)
-    return able(f) * (short * f.landed).sum(1)
+    return gait_weight(f) * (short * f.landed).sum(1)
 
 
 def footfalls(f: Frame) -> Tensor:
-    return able(f) * f.landed.sum(1, dtype=f.action.dtype)
+    return gait_weight(f) * f.landed.sum(1, dtype=f.action.dtype)
 
 
-def able(f: Frame) -> Tensor:
+def gait_weight(f: Frame) -> Tensor:
     """[N] in [0, 1]: how much the gait terms count. They count on flat ground only, and grow with
     the level: not at all for a robot that cannot walk yet, which they might teach to stand still;
     fully from half of the levels on."""
@@ -153,7 +153,7 @@ def stuck(f: Frame) -> Tensor:
 
 
 def astray(f: Frame) -> Tensor:
-    return (f.course & (f.heading_error_rad.abs() > ASTRAY_RAD)).float()
+    return (f.has_goal & (f.heading_error_rad.abs() > ASTRAY_RAD)).float()
 
 
 def headway(f: Frame) -> Tensor:

@@ -30,18 +30,18 @@ class Tasks(Protocol):
     """[N] long: the index of each world's family in the bank."""
     curriculum: Curriculum
 
-    def choose(self, mask: Tensor) -> Tensor:
+    def choose_courses(self, mask: Tensor) -> Tensor:
         """Begin new episodes in `mask` [N] bool. Returns the index of a course in the bank for
         every world [N] long; only those in `mask` use it."""
 
-    def instruct(self, mask: Tensor, commands: Commands) -> None:
+    def set_commands(self, mask: Tensor, commands: Commands) -> None:
         """Give these new episodes their commands."""
 
     def running(self, fresh: Tensor) -> Tensor:
         """[N] bool: the worlds that act, in an episode that can end; those in `fresh` [N] are being
         reset."""
 
-    def conclude(self, frame: Frame, verdict: Verdict, late: Tensor) -> Tensor:
+    def end_episodes(self, frame: Frame, verdict: Verdict, late: Tensor) -> Tensor:
         """Record the episodes that end now; return the worlds that begin another one [N] bool.
         `late` [N] bool: the robot came less than half as far as commanded."""
 
@@ -80,28 +80,28 @@ class CurriculumTasks:
         )
         return cls(cfg.curriculum, bank, assign_families(shares, rng.n), rng)
 
-    def choose(self, mask: Tensor) -> Tensor:
+    def choose_courses(self, mask: Tensor) -> Tensor:
         self.curriculum.draw(mask)
         variants = self._table.shape[2]
         variant = (self._rng.uniform() * variants).long()
         return self._table[self.family, self.curriculum.level, variant]
 
-    def instruct(self, mask: Tensor, commands: Commands) -> None:
+    def set_commands(self, mask: Tensor, commands: Commands) -> None:
         commands.start(mask, self._is_flat)
 
     def running(self, fresh: Tensor) -> Tensor:
         return ~fresh
 
-    def conclude(self, frame: Frame, verdict: Verdict, late: Tensor) -> Tensor:
+    def end_episodes(self, frame: Frame, verdict: Verdict, late: Tensor) -> Tensor:
         """Success moves a frontier up; failure, or a timeout of a robot that was `late`, down."""
         slow = (verdict.reason == int(EndReason.TIME)) & late
         failure = verdict.terminated | slow
-        self.curriculum.update(verdict.success & frame.course, failure & frame.course)
+        self.curriculum.update(verdict.success & frame.has_goal, failure & frame.has_goal)
         return verdict.ended
 
     def metrics(self, processes: ProcessGroup = SINGLE_PROCESS) -> dict[str, float]:
         """Frontiers by family: as a mean size in the family's own unit, and as a mean level."""
-        told = {}
+        metrics = {}
         frontier = self.curriculum.frontier
         size = self._sizes[self.family, frontier.clamp(max=self.curriculum.levels - 1)]
         for k, name in enumerate(self.bank.families):
@@ -109,8 +109,8 @@ class CurriculumTasks:
             if mine.any():
                 means = processes.all_reduce(size[mine].mean(), frontier[mine].float().mean())
                 for what, x in zip(("frontier", "level"), means, strict=True):
-                    told[f"{what}/{name}"] = float(x) / processes.size
-        return told
+                    metrics[f"{what}/{name}"] = float(x) / processes.size
+        return metrics
 
     def state_dict(self) -> dict[str, Tensor]:
         return join_states(curriculum=self.curriculum.state_dict())

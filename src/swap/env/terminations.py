@@ -75,10 +75,10 @@ class Terminations:
         over = (tilt > cfg.tilt_z) | ((tilt > cfg.tilt_flat_z) & f.flat)
         causes = (  # of two at once the later one counts
             (EndReason.TIME, f.steps >= self._steps),
-            (EndReason.STRAYED, ~f.course & (x_y.abs().amax(1) > cfg.stray_m)),
+            (EndReason.STRAYED, ~f.has_goal & (x_y.abs().amax(1) > cfg.stray_m)),
             (EndReason.STALLED, f.stalled_s >= self._stall_s - CONTROL_DT / 2),
             (EndReason.SUCCESS, f.held_s >= HOLD_S - CONTROL_DT / 2),
-            (EndReason.OFF_LANE, f.course & (x_y[:, 1].abs() > goals.lane)),
+            (EndReason.OFF_LANE, f.has_goal & (x_y[:, 1].abs() > goals.lane)),
             (EndReason.TRUNK, touched | (f.trunk_force > self._hard_n)),
             (EndReason.UPSIDE_DOWN, over),
             (EndReason.FALLEN, fallen(f.base_pos)),

@@ -64,18 +64,18 @@ class FixedTasks:
         self.steps = torch.zeros_like(self.family)
         """[N]: how many it took."""
 
-    def choose(self, mask: Tensor) -> Tensor:
+    def choose_courses(self, mask: Tensor) -> Tensor:
         self.idle.masked_fill_(mask, False)
         self.reason.masked_fill_(mask, int(EndReason.RUNNING))
         return self._course
 
-    def instruct(self, mask: Tensor, commands: Commands) -> None:
+    def set_commands(self, mask: Tensor, commands: Commands) -> None:
         commands.hold(mask, self._command)
 
     def running(self, fresh: Tensor) -> Tensor:
         return ~self.idle
 
-    def conclude(self, frame: Frame, verdict: Verdict, late: Tensor) -> Tensor:
+    def end_episodes(self, frame: Frame, verdict: Verdict, late: Tensor) -> Tensor:
         torch.maximum(self.reason, verdict.reason, out=self.reason)
         torch.where(self.idle, self.steps, frame.steps, out=self.steps)
         self.idle |= verdict.ended

@@ -43,8 +43,8 @@ def bench(rounds: int) -> list[dict[str, Any]]:
         for fast in (False, True):
             what = f"{'tick and ' if ticked else ''}action of 1{', fast' if fast else ''}"
             for label, share in (("ms", 0.5), ("p99 ms", 0.99)):
-                told = {name: quantile(spent[name, fast, ticked], share) for name in ARMS}
-                rows.append({"what": f"{what}, {label}", **told})
+                times = {name: quantile(spent[name, fast, ticked], share) for name in ARMS}
+                rows.append({"what": f"{what}, {label}", **times})
     return rows
 
 

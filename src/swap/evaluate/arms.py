@@ -29,15 +29,17 @@ def describe(arms: Mapping[str, SwapCfg]) -> list[dict[str, Any]]:
 
 
 def row(name: str, cfg: SwapCfg, trainer: Trainer) -> dict[str, Any]:
-    told, sizes = cfg.symmetry, parameters(trainer)
-    penalty = {"actor": told.actor, "critic": told.critic} if told.kind == "loss" else {}
+    symmetry, sizes = cfg.symmetry, parameters(trainer)
+    penalty = (
+        {"actor": symmetry.actor, "critic": symmetry.critic} if symmetry.kind == "loss" else {}
+    )
     return {
         "arm": name,
         "networks": {
             part: "equivariant" if exact else "plain" for part, exact in obeyed(trainer).items()
         },
         "penalty": {part: weight for part, weight in penalty.items() if weight},
-        "augmentation": told.kind == "augment",
+        "augmentation": symmetry.kind == "augment",
         "parameters": sizes,
         "total": sum(sizes.values()),
     }

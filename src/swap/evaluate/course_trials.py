@@ -28,7 +28,7 @@ def measure_courses(
     seed: int = 0,
     side: Side = "both",
     blind: bool = False,
-    told: Callable[[Progress], None] | None = None,
+    on_progress: Callable[[Progress], None] | None = None,
 ) -> Iterator[dict[str, Any]]:
     """Returns a row for each speed and course; for `both` sides every second trial is mirrored."""
     check_request(robot, trials, speeds_mps, seed, blind)
@@ -46,8 +46,8 @@ def measure_courses(
                 outcome = run_trials(robot, courses, speed, device, seed + first, blind=blind)
                 results.append(outcome)
                 done += len(courses)
-                if told is not None:
-                    told(Progress(done, total, done / total))
+                if on_progress is not None:
+                    on_progress(Progress(done, total, done / total))
             yield row_of(plan, speed, side, results)
 
 

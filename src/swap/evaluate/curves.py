@@ -34,7 +34,7 @@ class Curve:
     minutes: np.ndarray  # [T], over all sittings
     steps: np.ndarray  # [T]
     iterations: int
-    frontier: Mapping[str, np.ndarray]  # family -> [T] in its own unit, nan where it is not told
+    frontier: Mapping[str, np.ndarray]  # family -> [T] in its own unit, nan where it is not known
 
     def after(self, family: str, minutes: float) -> float | None:
         """The frontier at that time; None if the run was shorter or did not train on the family."""
@@ -60,15 +60,15 @@ def sized_families() -> list[str]:
 
 def read_curve(path: Path, name: str) -> Curve:
     """Reads the folder of a run, or a .jsonl file of its metrics."""
-    told: list[dict[str, Any]] = []
+    metrics: list[dict[str, Any]] = []
     with contextlib.suppress(OSError):
-        told = read_metrics(path)
-    if not told:
+        metrics = read_metrics(path)
+    if not metrics:
         raise UserError(
             f"no metrics in '{path}'; name the folder of a swap train run, or a .jsonl file"
         )
     rows: list[Row] = []
-    for row in told:
+    for row in metrics:
         if row.keys() >= {"iteration", "wall_s"}:
             # An iteration that appears again was lost, and a resumed run repeated it.
             while rows and rows[-1]["iteration"] >= row["iteration"]:
@@ -83,14 +83,14 @@ def read_curve(path: Path, name: str) -> Curve:
         )
     return Curve(
         name,
-        added_up(_column(rows, "wall_s")) / 60.0,
+        accumulated(_column(rows, "wall_s")) / 60.0,
         _column(rows, "steps"),
         rows[-1]["iteration"],
         {name: _column(rows, FRONTIER + name) for name in families},
     )
 
 
-def added_up(wall_s: np.ndarray) -> np.ndarray:
+def accumulated(wall_s: np.ndarray) -> np.ndarray:
     """Turns [T] seconds of a clock that may have restarted into [T] seconds that only grow."""
     before = np.concatenate([[0.0], wall_s[:-1]])
     return wall_s + np.cumsum(np.where(wall_s < before, before, 0.0))
@@ -104,8 +104,8 @@ def _column(rows: Sequence[Row], key: str) -> np.ndarray:
 def read_success(path: Path) -> list[dict[str, Any]]:
     """Reads the points of a file that `swap eval --json` wrote."""
     try:
-        told = json.loads(path.read_text())["rows"]
-        rows = [row for row in told if row.keys() >= MEASURED and row["family"] in FAMILIES]
+        every = json.loads(path.read_text())["rows"]
+        rows = [row for row in every if row.keys() >= MEASURED and row["family"] in FAMILIES]
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         rows = []
     if not rows:
@@ -130,7 +130,7 @@ def labels(paths: Sequence[Path], given: Sequence[str] = ()) -> list[str]:
     """The given names, or the shortest end of each path that distinguishes it from the others."""
     if given and len(given) != len(paths):
         raise UserError(f"{len(given)} --names for {len(paths)} curves; give one a curve")
-    parts = [_telling(path) for path in paths]
+    parts = [_name_parts(path) for path in paths]
     names = list(given) or [path[-1] for path in parts]
     for depth in range(2, max(map(len, parts), default=0) + 1):
         if given or len(set(names)) == len(names):
@@ -142,7 +142,7 @@ def labels(paths: Sequence[Path], given: Sequence[str] = ()) -> list[str]:
     return names
 
 
-def _telling(path: Path) -> tuple[str, ...]:
+def _name_parts(path: Path) -> tuple[str, ...]:
     """`out/train/first/metrics.jsonl` is called first, `experiments/teacher-0.jsonl` teacher-0."""
     whole = Path(os.path.abspath(path))
     if whole.is_dir():

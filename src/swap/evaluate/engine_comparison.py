@@ -14,7 +14,7 @@ from torch import Tensor
 
 from swap.courses import make
 from swap.evaluate.mirror_audit import QUANTITIES
-from swap.evaluate.scenes import acting, dropped, everyone, moved
+from swap.evaluate.scenes import all_worlds, random_starts, random_targets, to_device
 from swap.robots import Robot
 from swap.sim import Engine, Ranges, Start, draw, make_engine
 
@@ -56,12 +56,12 @@ class EngineComparison:
         n = len(courses)
         self._generator = torch.Generator().manual_seed(seed)
         given = draw(Ranges(latency=(0, 3)), robot, n, self._generator)
-        self._start = dropped(robot, courses, rng)
+        self._start = random_starts(robot, courses, rng)
         self._engines: list[Engine] = []
         for name in ("cpu", "gpu"):
             engine = make_engine(name, robot, courses, n, device=device)
-            engine.assign(everyone(engine), torch.arange(n, device=engine.device))
-            engine.randomise(everyone(engine), moved(given, engine.device))
+            engine.assign(all_worlds(engine), torch.arange(n, device=engine.device))
+            engine.randomise(all_worlds(engine), to_device(given, engine.device))
             self._engines.append(engine)
 
     def rows(self) -> Iterator[dict[str, Any]]:
@@ -87,7 +87,7 @@ class EngineComparison:
         self._put(self._start)
         found = []
         for _ in range(steps):
-            targets = acting(self.robot, len(self._start.joint_pos), self._generator)
+            targets = random_targets(self.robot, len(self._start.joint_pos), self._generator)
             for engine in self._engines:
                 engine.step(targets.to(engine.device))
             found.append(self._difference())
@@ -99,7 +99,7 @@ class EngineComparison:
 
     def _put(self, start: Start) -> None:
         for engine in self._engines:
-            engine.reset(everyone(engine), moved(start, engine.device))
+            engine.reset(all_worlds(engine), to_device(start, engine.device))
 
     def _difference(self) -> Tensor:
         cpu, gpu = (engine.state for engine in self._engines)

@@ -22,7 +22,7 @@ from swap.errors import UserError
 from swap.evaluate.footfalls import GaitRecording, footfalls, rate
 from swap.motions import Clip, get_gait, scaled
 from swap.motions.effort import torques
-from swap.motions.library import commands, fitted
+from swap.motions.library import commands, feasible_clip
 from swap.robots import Robot
 from swap.robots.kinematics import leg_points_in_world
 from swap.runs.trained_robot import TrainedRobot
@@ -58,8 +58,8 @@ def measure(
         record, mass = walk(robot, speed, robots, seconds, device, seed)
         fallen = 1 - float(record.walking[-1].float().mean())
         settled = GaitRecording(*(x[round(SETTLE_S / CONTROL_DT) :] for x in vars(record).values()))
-        told = {"gait": robot.name, "command_mps": speed}
-        yield rows(robot.cfg.env.load_robot(), settled, mass, told, {"fallen": fallen}, feet=feet)
+        labels = {"gait": robot.name, "command_mps": speed}
+        yield rows(robot.cfg.env.load_robot(), settled, mass, labels, {"fallen": fallen}, feet=feet)
 
 
 def check(speeds_mps: Sequence[float], robots: int, seconds: float) -> None:
@@ -124,9 +124,9 @@ def references(robot: Robot, speeds_mps: Sequence[float], *, feet: bool = False)
         gaps = [[abs(clip.command.forward_mps - v) for clip in ahead] for v in speeds_mps]
         for k in sorted({gap.index(min(gap)) for gap in gaps if gap}):
             speed = float(ahead[k].command.forward_mps)
-            told = {"gait": f"reference {name}", "command_mps": speed}
+            labels = {"gait": f"reference {name}", "command_mps": speed}
             mass = torch.tensor([robot.mass])
-            out += rows(robot, record_of(robot, ahead[k]), mass, told, {}, feet=feet)
+            out += rows(robot, record_of(robot, ahead[k]), mass, labels, {}, feet=feet)
     return out
 
 
@@ -134,7 +134,7 @@ def straight(robot: Robot, name: str) -> list[Clip]:
     """The clips of a gait that go straight ahead, from slow to fast."""
     gait = get_gait(name)
     wanted = [c for c in commands(gait) if c.forward_mps > 0 and not (c.left_mps or c.turn_rps)]
-    several = [fitted(robot, gait, scaled(robot, command), CLIP_S) for command in wanted]
+    several = [feasible_clip(robot, gait, scaled(robot, command), CLIP_S) for command in wanted]
     return [clip for clip in several if clip is not None]
 
 
@@ -153,10 +153,10 @@ def record_of(robot: Robot, clip: Clip) -> GaitRecording:
 
 
 def rows(
-    robot: Robot, record: GaitRecording, mass: Tensor, told: Row, known: Row, *, feet: bool
+    robot: Robot, record: GaitRecording, mass: Tensor, labels: Row, extra: Row, *, feet: bool
 ) -> list[Row]:
-    """Returns one row of all feet, which begins with `told` and ends with `known`; with `feet` also
-    one of each foot."""
+    """Returns one row of all feet, which begins with `labels` and ends with `extra`; with `feet`
+    also one of each foot."""
     radius = torch.tensor([leg.foot_radius for leg in robot.legs])
     left = torch.tensor([leg.mount[1] > 0 for leg in robot.legs])
     steps = footfalls(record, radius)
@@ -165,19 +165,19 @@ def rows(
     power = record.power_w[1:][live].mean()
     weight = GRAVITY * mass.expand(live.shape)[live].mean()
     every = {
-        **told,
+        **labels,
         "speed_mps": float(speed),
         **steps.mean(),
         "asymmetry": steps.asymmetry(left),
         "power_w": float(power),
         "cost_of_transport": float(power / (weight * speed)),
-        **known,
+        **extra,
     }
     out = [every]
     if feet:
-        out[0] = {**told, "foot": "all", **every}
+        out[0] = {**labels, "foot": "all", **every}
         names = enumerate(leg.name for leg in robot.legs)
-        out += [{**told, "foot": name, **steps.mean(torch.tensor([k]))} for k, name in names]
+        out += [{**labels, "foot": name, **steps.mean(torch.tensor([k]))} for k, name in names]
     return [{key: measured(value) for key, value in row.items()} for row in out]
 
 

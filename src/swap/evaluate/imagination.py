@@ -23,9 +23,9 @@ TICKS = 20
 class Images(NamedTuple):
     """Depth images [N, rows, cols] in [0, 1], as a camera gives them."""
 
-    believed: Tensor
+    reconstructed: Tensor
     """Reconstructed from the posterior."""
-    foreseen: Tensor
+    predicted: Tensor
     """Predicted by the prior."""
     ticks: int
     """Age of the prediction in ticks; 0 at the first tick, which has none before it."""
@@ -42,9 +42,9 @@ class Imagination:
         self._chains: Latent | None = None  # [ticks + 1, N, ...] of the present, oldest first
         self._actions: list[Tensor] = []  # [N, 12], since the last tick
         self.images: Images | None = None
-        self.believed: Reconstruction | None = None
+        self.reconstructed: Reconstruction | None = None
         """What the decoder makes of the present latent."""
-        self.foreseen: Reconstruction | None = None
+        self.predicted: Reconstruction | None = None
         """What the decoder makes of the predicted latent."""
         self.code, self.k = self._model.codec, self._model.k
 
@@ -63,11 +63,11 @@ class Imagination:
         else:
             taken_on = self._predict(self._chains.map(lambda x: x[-self._ticks :]))
             self._chains = Latent(*map(torch.cat, zip(taken_on, now, strict=True)))
-        self.believed = self._model.decode(self._chains.map(lambda x: x[-1]))
-        self.foreseen = self._model.decode(self._chains.map(lambda x: x[0]))
+        self.reconstructed = self._model.decode(self._chains.map(lambda x: x[-1]))
+        self.predicted = self._model.decode(self._chains.map(lambda x: x[0]))
         self.images = Images(
-            self.code.to_linear(self.believed.depth),
-            self.code.to_linear(self.foreseen.depth),
+            self.code.to_linear(self.reconstructed.depth),
+            self.code.to_linear(self.predicted.depth),
             len(self._chains.h) - 1,
         )
 

@@ -24,7 +24,7 @@ from torch import Tensor
 
 from swap.courses import Boxes, Course, make
 from swap.env import Spaces
-from swap.evaluate.scenes import acting, dropped, everyone, moved
+from swap.evaluate.scenes import all_worlds, random_starts, random_targets, to_device
 from swap.robots import Robot
 from swap.sensors import DepthCamera, DepthCameraCfg, DepthNoiseCfg, HeightCfg, HeightMaps
 from swap.sim import GRAVITY, Draw, Engine, Ranges, Start, draw, make_engine
@@ -140,11 +140,11 @@ class Audit:
         bank = courses + [self.mirror.course(course) for course in courses]
         self.engine: Engine = make_engine(name, robot, bank, len(bank), device=device)
         self._generator = torch.Generator().manual_seed(seed)
-        mask = everyone(self.engine)
+        mask = all_worlds(self.engine)
         self.engine.assign(mask, torch.arange(len(bank), device=self.engine.device))
         given = draw(Ranges(latency=(0, 3)), robot, self._p, self._generator)
-        self.engine.randomise(mask, moved(self._with_image_of(given), self.engine.device))
-        self._start(moved(dropped(robot, courses, rng), self.engine.device))
+        self.engine.randomise(mask, to_device(self._with_image_of(given), self.engine.device))
+        self._start(to_device(random_starts(robot, courses, rng), self.engine.device))
         self._errors: dict[str, list[Tensor]] = {name: [] for name in self.mirror.reps}
         self._troubled: set[int] = set()
         # Sensors may run on a GPU with worlds of the cpu engine: they read copies on a device of
@@ -153,7 +153,7 @@ class Audit:
 
     def run(self, steps: int) -> None:
         for k in range(steps):
-            targets = acting(self.robot, self._p, self._generator).to(self.engine.device)
+            targets = random_targets(self.robot, self._p, self._generator).to(self.engine.device)
             self.engine.step(self.mirror.with_image("target", targets))
             self._compare()
             self._sensors.track()
@@ -198,7 +198,7 @@ class Audit:
     def _start(self, first: Start) -> None:
         """Puts every pair into this state: the first worlds and their exact images."""
         parts = {name: self.mirror.with_image(name, part) for name, part in vars(first).items()}
-        self.engine.reset(everyone(self.engine), Start(**parts))
+        self.engine.reset(all_worlds(self.engine), Start(**parts))
 
     def _compare(self) -> None:
         state = self.engine.state
@@ -235,7 +235,7 @@ class _Sensors:
         self._camera.track(*self._pose(), self._legs())
 
     def see(self) -> dict[str, Tensor]:
-        boxes: Boxes = moved(self._audit.engine.boxes, self._device)
+        boxes: Boxes = to_device(self._audit.engine.boxes, self._device)
         frames = self._camera.capture(boxes)
         maps = self._maps(boxes, *self._pose(), self._pair("leg_pos")[:, :, 2].contiguous())
         return {

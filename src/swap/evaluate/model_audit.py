@@ -44,7 +44,7 @@ Two mirrored worlds are some 1e-12 apart, in float64. Now and then that changes 
 observation by a unit in the last place; the policy responds, and walking is chaotic: without
 rounding the trained teacher and its mirror image were 2e-6 m apart after 2 s, and 1 m after 6 s.
 """
-SENSED = 1e-3
+REP_TOLERANCE = 1e-3
 """The mirror error of an observation must be less than this times its largest value."""
 LIMIT_M = TOLERANCE["cpu"]["position"]
 Outputs = dict[str, Tensor]
@@ -76,14 +76,14 @@ class ModelAudit:
         self.claims = dict.fromkeys(("encoder", "latent", "prediction", "decoder"), sees)
         self.claims |= {"actor": acts, "critic": acts}
         self.claims["discriminator"] = amp is not None and amp.equivariant
-        self._seen: list[Outputs] = []
-        self._done: list[Tensor] = []
-        self._off: list[Tensor] = []
-        self._way: list[Tensor] = []
+        self._observed: list[Outputs] = []
+        self._actions: list[Tensor] = []
+        self._errors: list[Tensor] = []
+        self._travelled: list[Tensor] = []
 
     # --- observations ---------------------------------------------------------------------------
     @torch.no_grad()
-    def sensed(self, steps: int = 25) -> Iterator[dict[str, Any]]:
+    def check_observations(self, steps: int = 25) -> Iterator[dict[str, Any]]:
         """Returns a row for each of the user's observations: how far the observations of mirrored
         worlds, under mirrored actions, are from mirror images. Networks obey any Rep, even a wrong
         one; worlds obey only the right one."""
@@ -107,12 +107,12 @@ class ModelAudit:
                 "largest": largest[name],
                 "error": errors[name],
                 # Written so that NaN fails.
-                "pass": errors[name] <= SENSED * largest[name],
+                "pass": errors[name] <= REP_TOLERANCE * largest[name],
             }
 
     # --- behaviour ------------------------------------------------------------------------------
     @torch.no_grad()
-    def drive(self, steps: int = STEPS) -> None:
+    def run(self, steps: int = STEPS) -> None:
         """Runs both halves of the pairs, each with its own agent: in one batch a row's place could
         change the order of a sum."""
         env, half = self.env, self.pairs
@@ -121,19 +121,19 @@ class ModelAudit:
         start_w = env.engine.state.base_pos[:half].clone()
         with numerics("fp32", self.device):
             for _ in range(steps):
-                here, there = self._parted(obs)
-                self._seen.append(here)
-                self._done.append(one.act(rounded(here)))
-                action = torch.cat([self._done[-1], two.act(rounded(there))])
+                here, there = self._split_pairs(obs)
+                self._observed.append(here)
+                self._actions.append(one.act(rounded(here)))
+                action = torch.cat([self._actions[-1], two.act(rounded(there))])
                 obs = env.step(action.to(env.device)).obs
                 here_w, there_w = env.engine.state.base_pos.chunk(2)
-                self._off.append((there_w - VECTOR(here_w)).abs().amax(1))
-                self._way.append((here_w - start_w).norm(dim=1))
+                self._errors.append((there_w - VECTOR(here_w)).abs().amax(1))
+                self._travelled.append((here_w - start_w).norm(dim=1))
 
-    def lived(self) -> Iterator[dict[str, Any]]:
+    def check_behaviour(self) -> Iterator[dict[str, Any]]:
         """Returns a row for each family: the largest distance between a robot and the mirror image
         of its partner, m."""
-        off, way = torch.stack(self._off), torch.stack(self._way)  # [T, P]
+        off, way = torch.stack(self._errors), torch.stack(self._travelled)  # [T, P]
         claims = self.claims["actor"]
         for k, family in enumerate(self.families):
             mine = slice(k, None, len(self.families))
@@ -149,10 +149,10 @@ class ModelAudit:
 
     # --- networks -------------------------------------------------------------------------------
     @torch.no_grad()
-    def parts(self) -> Iterator[dict[str, Any]]:
+    def check_networks(self) -> Iterator[dict[str, Any]]:
         """Returns a row for each network: its largest output and its largest mirror error."""
         with numerics("fp32", self.device):
-            here, there = self._think(mirrored=False), self._think(mirrored=True)
+            here, there = self._outputs(mirrored=False), self._outputs(mirrored=True)
         for name, rep in self._reps().items():
             error = float((there[name] - rep(here[name])).abs().max())
             yield {
@@ -163,36 +163,36 @@ class ModelAudit:
                 "pass": error == 0 if self.claims[name] else None,
             }
 
-    def _think(self, *, mirrored: bool) -> Outputs:
+    def _outputs(self, *, mirrored: bool) -> Outputs:
         """The outputs of every network for all that was observed, or for its mirror image."""
         policy, model = self.networks
         n, action = self.pairs, policy.action
         generator = torch.Generator().manual_seed(self._seed + 1)
         state = None if model is None else LatentState(model, n, self.device)
-        told: dict[str, list[Tensor]] = {name: [] for name in self._reps()}
+        outputs: dict[str, list[Tensor]] = {name: [] for name in self._reps()}
         last = None
-        for seen, done in zip(self._seen, self._done, strict=True):
+        for observed, acted in zip(self._observed, self._actions, strict=True):
             # Random numbers are drawn on the CPU: the same ones wherever the networks are.
             fresh = (torch.rand(n, generator=generator) < RESETS).to(self.device)
             noise = torch.randn(2, n, action.dim, generator=generator).to(self.device)
             explores, also_does = (action(x) if mirrored else x for x in noise)
-            obs = self._image(seen) if mirrored else seen
+            obs = self._image(observed) if mirrored else observed
             if state is not None and model is not None:
                 gumbel = model.noise(n, like=noise.cpu(), generator=generator).to(self.device)
                 gumbel = model.categoricals.rep(gumbel) if mirrored else gumbel
-                for name, x in _seen(state, obs, fresh, gumbel).items():
-                    told[name].append(x)
+                for name, x in _model_outputs(state, obs, fresh, gumbel).items():
+                    outputs[name].append(x)
                 # Random actions are added, because an untrained robot hardly moves.
-                state.record((action(done) if mirrored else done) + 0.5 * also_does)
+                state.record((action(acted) if mirrored else acted) + 0.5 * also_does)
                 obs = {**obs, LATENT: state.h}
-            told["actor"].append(policy.act(obs, explores))
-            told["critic"].append(policy.value(obs)[:, None])
+            outputs["actor"].append(policy.act(obs, explores))
+            outputs["critic"].append(policy.value(obs)[:, None])
             frame = obs[GROUP]
             if self.discriminator is not None and last is not None:
                 pair = self.discriminator.coordinates(torch.cat((last, frame), -1))
-                told["discriminator"].append(self.discriminator(pair)[:, None])
+                outputs["discriminator"].append(self.discriminator(pair)[:, None])
             last = frame
-        return {name: torch.stack(outputs) for name, outputs in told.items()}
+        return {name: torch.stack(several) for name, several in outputs.items()}
 
     def _reps(self) -> dict[str, Rep]:
         """How each network's outputs mirror."""
@@ -208,7 +208,7 @@ class ModelAudit:
             reps["discriminator"] = trivial(1)
         return reps
 
-    def _parted(self, obs: Outputs) -> tuple[Outputs, Outputs]:
+    def _split_pairs(self, obs: Outputs) -> tuple[Outputs, Outputs]:
         """Copies of the observations of the first worlds and of their mirror images, on the
         networks' device."""
         parts: tuple[Outputs, Outputs] = ({}, {})
@@ -226,7 +226,9 @@ def rounded(obs: Outputs) -> Outputs:
     return {name: (x * GRID).round() / GRID for name, x in obs.items()}
 
 
-def _seen(state: LatentState, obs: Mapping[str, Tensor], fresh: Tensor, noise: Tensor) -> Outputs:
+def _model_outputs(
+    state: LatentState, obs: Mapping[str, Tensor], fresh: Tensor, noise: Tensor
+) -> Outputs:
     """The outputs of the world model's parts for an observation, if it is a tick; otherwise
     empty."""
     model = state.model

@@ -49,7 +49,7 @@ class ObstacleMotion:
 
     def row(self) -> dict[str, Any]:
         """Means over trials, roots of mean squares for angles; None where nothing was measured."""
-        told = {
+        means = {
             "success": self.success.float().mean(),
             "fore_index": self.fore.abs().nanmean(),
             "fore_bias": self.fore.nanmean(),
@@ -62,7 +62,7 @@ class ObstacleMotion:
             "take_off_forward_ns": self.take_off[:, 0].nanmean(),
             "take_off_up_ns": self.take_off[:, 1].nanmean(),
         }
-        return {name: measured(float(x)) for name, x in told.items()}
+        return {name: measured(float(x)) for name, x in means.items()}
 
 
 def near_edge(course: Course) -> float:
@@ -95,9 +95,9 @@ def measure(
                 for k in range(trials)
             ]
             env = trials_env(robot.cfg.env, courses, speed, device, seed)
-            told = {"gait": robot.name, "family": family, "size": size}
-            told |= {"unit": FAMILIES[family].size.unit, "command_mps": speed, "trials": trials}
-            yield told | observe(robot, env, courses).row()
+            row = {"gait": robot.name, "family": family, "size": size}
+            row |= {"unit": FAMILIES[family].size.unit, "command_mps": speed, "trials": trials}
+            yield row | observe(robot, env, courses).row()
 
 
 @torch.no_grad()

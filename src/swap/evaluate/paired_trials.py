@@ -87,7 +87,7 @@ def paired_trials(
     return PairedResults(reason, mirrored_reason, apart_m)
 
 
-def tried_rows(
+def mirrored_trial_rows(
     robot: TrainedRobot, families: Sequence[str], trials: int, device: str, seed: int
 ) -> Iterator[dict[str, Any]]:
     """Returns a row for each family: `trials` pairs, in turn at each of the audit's

@@ -29,7 +29,7 @@ Obs = Mapping[str, Tensor]
 Row = dict[str, Any]
 
 
-class Listener:
+class ModelTracker:
     """A world model that follows what other robots observe and do, or the mirror image of that; it
     does not act."""
 
@@ -116,13 +116,15 @@ def reconstruct(
     model = robot.networks_for(env).model
     assert model is not None
     agent, obs = acts.agent_for(env), env.reset()
-    ears = [Listener(model, env.n, env.device, mirrored=mirrored) for mirrored in (False, True)]
+    trackers = [
+        ModelTracker(model, env.n, env.device, mirrored=mirrored) for mirrored in (False, True)
+    ]
     images: list[list[Tensor]] = [[], []]
-    pixels = [torch.zeros(model.image, dtype=torch.float64, device=env.device) for _ in ears]
+    pixels = [torch.zeros(model.image, dtype=torch.float64, device=env.device) for _ in trackers]
     count, gap_m = torch.zeros((), device=env.device), torch.zeros((), device=env.device)
     with numerics("fp32", device):
         for _ in range(round(seconds / CONTROL_DT)):
-            found = [ear.observe(obs) for ear in ears]
+            found = [tracker.observe(obs) for tracker in trackers]
             if found[0] is not None:
                 live = ~env.trials.idle
                 for k, error in enumerate(found):
@@ -135,8 +137,8 @@ def reconstruct(
                 if env.finished:
                     break
             action = agent.act(obs)
-            for ear in ears:
-                ear.record(action)
+            for tracker in trackers:
+                tracker.record(action)
             obs = env.step(action).obs
     straight, mirrored = (
         Errors(torch.stack(x).cpu(), (y / count.clamp(min=1)).float().cpu())
@@ -153,10 +155,10 @@ def rows_of(side: str, both: Reconstructions) -> tuple[list[Row], list[Row]]:
     whole, ticks = [], []
     for name, words in SEQUENCES.items():
         errors: Errors = getattr(both, name)
-        told = {"side": side, "sequences": words}
+        facts = {"side": side, "sequences": words}
         n, ended = errors.images.shape[1], errors.images[-1].isnan().sum()
-        whole.append({**told, "trials": n, "ended": int(ended), "error_m": errors.mean})
-        ticks += [{**told, **row} for row in errors.by_tick()]
+        whole.append({**facts, "trials": n, "ended": int(ended), "error_m": errors.mean})
+        ticks += [{**facts, **row} for row in errors.by_tick()]
     return whole, ticks
 
 

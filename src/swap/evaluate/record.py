@@ -113,7 +113,7 @@ def contradiction(probes: Sequence[Probe]) -> tuple[Probe, Probe] | None:
     return max(pairs, key=lambda pair: pair[1].rate - pair[0].rate, default=None)
 
 
-def probed(
+def run_probes(
     searches: Searches, probe: Callable[[Sequence[tuple[str, float]], Probes], Sequence[Probe]]
 ) -> Probes:
     """Runs all probes that the searches need. `probe` gets the (family, size) pairs to measure, and
@@ -140,7 +140,7 @@ def search_all(
     speed_mps: float,
     device: str,
     seed: int = 0,
-    told: Callable[[Progress], None] | None = None,
+    on_progress: Callable[[Progress], None] | None = None,
 ) -> tuple[Searches, Probes]:
     """Returns the searches for boxes and gaps, one for each fraction, and their probes."""
     searches = {
@@ -156,10 +156,10 @@ def search_all(
         shared = sum(n > 0 for n in left) - len(wanted)  # two searches, one probe
         total = before + trials * (sum(left) - shared)
 
-        def tell(now: Progress) -> None:
-            if told is not None:
+        def report(now: Progress) -> None:
+            if on_progress is not None:
                 share = (before + now.fraction * now.trials) / total
-                told(Progress(before + now.ended, total, share))
+                on_progress(Progress(before + now.ended, total, share))
 
         rows = measure(
             robot,
@@ -168,14 +168,14 @@ def search_all(
             speeds_mps=(speed_mps,),
             device=device,
             seed=seed,
-            told=tell,
+            on_progress=report,
         )
         return [
             Probe(size, round(row["success"] * trials), trials)
             for (_, size), row in zip(wanted, rows, strict=True)
         ]
 
-    return searches, probed(searches, probe)
+    return searches, run_probes(searches, probe)
 
 
 def record_table(searches: Searches, probes: Probes, robot: Robot) -> list[dict[str, Any]]:

@@ -32,18 +32,18 @@ def bank_of(
     return [make(name, d, rng) for d in difficulties for name in families or FAMILIES]
 
 
-def everyone(engine: Engine) -> Tensor:
+def all_worlds(engine: Engine) -> Tensor:
     return torch.ones(engine.n, dtype=torch.bool, device=engine.device)
 
 
-def moved(parts: T, device: torch.device | str) -> T:
+def to_device(parts: T, device: torch.device | str) -> T:
     """Moves a dataclass of tensors to another device; returns the same one if it is there
     already."""
     values = {field.name: getattr(parts, field.name) for field in fields(parts)}  # type: ignore[arg-type]
     return type(parts)(**{name: value.to(device) for name, value in values.items()})
 
 
-def dropped(robot: Robot, courses: Sequence[Course], rng: np.random.Generator) -> Start:
+def random_starts(robot: Robot, courses: Sequence[Course], rng: np.random.Generator) -> Start:
     """Places one robot on each course, anywhere from the start to the goal, just above the ground
     and moving.
 
@@ -74,7 +74,7 @@ def dropped(robot: Robot, courses: Sequence[Course], rng: np.random.Generator) -
     return Start(*(torch.tensor(part, dtype=torch.float32) for part in parts))
 
 
-def acting(robot: Robot, n: int, generator: torch.Generator) -> Tensor:
+def random_targets(robot: Robot, n: int, generator: torch.Generator) -> Tensor:
     """Joint targets [n, 12]: the default pose plus noise."""
     noise = torch.randn(n, len(robot.joints), generator=generator, device=generator.device)
     pose = torch.tensor(robot.default_pose, device=generator.device)

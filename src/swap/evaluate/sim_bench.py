@@ -17,7 +17,7 @@ import torch
 from swap.courses import Course
 from swap.device.warp_start import warp_runs_on
 from swap.evaluate.mujoco_renderer import MujocoRenderer, try_renderer
-from swap.evaluate.scenes import acting, bank_of, everyone
+from swap.evaluate.scenes import all_worlds, bank_of, random_targets
 from swap.robots import Robot, load
 from swap.sensors import DepthCamera, DepthCameraCfg, HeightCfg, HeightMaps, OpticsCfg
 from swap.sim import Engine, FaultReport, Ranges, draw, make_engine
@@ -121,11 +121,11 @@ class _Entry:
         self._generator = torch.Generator(place).manual_seed(0)
         self._bank_size = len(bank)
         ids = torch.arange(n, device=place) % self._bank_size
-        self.engine.assign(everyone(self.engine), ids)
-        self.engine.randomise(everyone(self.engine), draw(Ranges(), robot, n, self._generator))
-        self.engine.reset(everyone(self.engine))
+        self.engine.assign(all_worlds(self.engine), ids)
+        self.engine.randomise(all_worlds(self.engine), draw(Ranges(), robot, n, self._generator))
+        self.engine.reset(all_worlds(self.engine))
         self._turn = 0
-        self._targets = [acting(robot, n, self._generator) for _ in range(32)]
+        self._targets = [random_targets(robot, n, self._generator) for _ in range(32)]
         self._masks = torch.rand(32, n, generator=self._generator, device=place) < RESET_RATE
         self._draw = draw(Ranges(), robot, n, self._generator)
         self.jobs: dict[str, Job] = {}
@@ -143,7 +143,7 @@ class _Entry:
         boxes = self.engine.boxes
         camera = DepthCamera(DepthCameraCfg(), self.engine.robot.camera, n, slots, device)
         maps = HeightMaps(HeightCfg(), len(self.engine.robot.legs), n, slots, device)
-        camera.reset(everyone(self.engine), state.base_pos, state.base_quat)
+        camera.reset(all_worlds(self.engine), state.base_pos, state.base_quat)
         camera.capture(boxes)
 
         def noisy() -> None:

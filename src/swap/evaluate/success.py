@@ -95,12 +95,11 @@ def measure(
     blind: bool = False,
     why: bool = False,
     condition: Condition | None = None,
-    told: Callable[[Progress], None] | None = None,
+    on_progress: Callable[[Progress], None] | None = None,
 ) -> Iterator[dict[str, Any]]:
     """Yields a row for each speed and point, batch by batch. `tilt_deg` is that of tilted courses,
     by default as in the robot's training; `blind` blanks the camera; `condition` is a rough one;
-    `why` adds causes of failures to the rows; `told` is called with the progress several times per
-    batch."""
+    `why` adds causes of failures to the rows; `on_progress` is called several times per batch."""
     check_request(robot, trials, speeds_mps, seed, blind)
     tilt_deg = tilt_deg or robot.cfg.env.tilt_deg
     each, at_once = len(wanted) * trials, WORLDS[engine_for(device)]
@@ -115,7 +114,9 @@ def measure(
                 for k in numbers
             ]
             before = pass_ * each + first
-            look = partial(_tell, told, before, len(courses), len(speeds_mps) * each)
+            look = partial(
+                _report_progress, on_progress, before, len(courses), len(speeds_mps) * each
+            )
             outcome = run_trials(
                 robot,
                 courses,
@@ -213,8 +214,8 @@ def run_trials(
     return env.outcome()
 
 
-def _tell(
-    told: Callable[[Progress], None] | None,
+def _report_progress(
+    on_progress: Callable[[Progress], None] | None,
     before: int,
     batch: int,
     total: int,
@@ -222,8 +223,8 @@ def _tell(
     share: float,
 ) -> None:
     """Reports the state of a batch as the progress of the whole."""
-    if told is not None:
-        told(Progress(before + ended, total, (before + share * batch) / total))
+    if on_progress is not None:
+        on_progress(Progress(before + ended, total, (before + share * batch) / total))
 
 
 def reason_name(reason: int) -> str:

@@ -111,9 +111,9 @@ def _time(trainer: Trainer, iterations: int) -> float:
 def _watched(trainer: Trainer) -> SectionTimer:
     parts, env, collector = SectionTimer(trainer.device), trainer.env, trainer.collector
     parts.watch(env.engine, "step", "physics")  # type: ignore[attr-defined]
-    for method in ("_act", "_renew_bodies", "_react"):
+    for method in ("_pre_physics", "_randomise_bodies", "_post_physics"):
         parts.watch(env, method, "course, reward, observation")
-    parts.watch(env, "_photograph", "camera")
+    parts.watch(env, "_add_images", "camera")
     for method in ("update_normalizers", "decide", "evaluate_rollout", "bootstrap_value"):
         parts.watch(collector, method, "policy")
     if collector.latent_tracker is not None:

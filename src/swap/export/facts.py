@@ -74,12 +74,12 @@ def camera_of(cfg: ParkourCfg, robot: Robot, model: WorldModel) -> CameraSpec:
 
 
 def command_of(cfg: ParkourCfg) -> CommandSpec:
-    told = cfg.env.commands
+    commands = cfg.env.commands
     return CommandSpec(
-        forward_mps=(-told.free_back_mps, max(told.forward_high_mps)),
-        left_mps=(-told.free_lateral_mps, told.free_lateral_mps),
-        yaw_rps=told.yaw_limit_rps,
-        yaw_gain=told.yaw_gain,
+        forward_mps=(-commands.free_back_mps, max(commands.forward_high_mps)),
+        left_mps=(-commands.free_lateral_mps, commands.free_lateral_mps),
+        yaw_rps=commands.yaw_limit_rps,
+        yaw_gain=commands.yaw_gain,
     )
 
 
@@ -118,10 +118,10 @@ def facts(cfg: ParkourCfg, model: WorldModel) -> dict[str, Any]:
     }
 
 
-def mjlab_metadata(told: dict[str, Any], name: str) -> dict[str, str]:
+def mjlab_metadata(known: dict[str, Any], name: str) -> dict[str, str]:
     """The keys that mjlab writes into its graphs, as texts separated by commas, for tools that read
     those. They round to three digits and know no period, limits or camera: swap.json does."""
-    joints, seen = told["joints"], told["observation"]
+    joints, seen = known["joints"], known["observation"]
     scales = {term.name: term.scale for term in seen.terms}
     terms = seen.history
 
@@ -140,5 +140,5 @@ def mjlab_metadata(told: dict[str, Any], name: str) -> dict[str, str]:
         "observation_terms_flatten_history_dim": row([True for _ in terms]),
         "observation_terms_history_length": row([seen.history_steps for _ in terms]),
         "observation_terms_clip": row(["None" for _ in terms]),
-        "action_scale": row([told["action"].scale_rad for _ in joints]),
+        "action_scale": row([known["action"].scale_rad for _ in joints]),
     }

@@ -104,8 +104,8 @@ def check_reads(policy: ActorCritic, model: WorldModel | None) -> WorldModel:
     strange = [name for name in policy.cfg.actor_reads if name not in READS]
     strange += [name for name in model.cfg.reads if name != "proprioception"]
     if strange or sorted(policy.cfg.actor_reads) != sorted(READS):
-        told = ", ".join(strange) or f"only {', '.join(policy.cfg.actor_reads)}"
-        raise UserError(f"its networks read {told}; a bundle's read {', '.join(READS)}")
+        reads = ", ".join(strange) or f"only {', '.join(policy.cfg.actor_reads)}"
+        raise UserError(f"its networks read {reads}; a bundle's read {', '.join(READS)}")
     return model
 
 
@@ -155,8 +155,8 @@ def to_onnx(
                 verbose=False,
             )
     except Exception as error:  # a network of the user's may hold anything
-        told = " ".join(str(error).split())[:200]
-        raise UserError(f"torch cannot write this network as ONNX: {told}") from error
+        reason = " ".join(str(error).split())[:200]
+        raise UserError(f"torch cannot write this network as ONNX: {reason}") from error
     finally:
         quiet.setLevel(level)
     assert made is not None

@@ -38,13 +38,13 @@ def export(robot: TrainedRobot, out: Path, *, overwrite: bool = False) -> Bundle
         raise UserError(f"bundle '{out}' is there; name another folder, or add --overwrite")
     networks = networks_of(robot)
     model, policy = check_reads(networks.policy, networks.model), networks.policy
-    told, shapes = facts(robot.cfg, model), shapes_of(model, policy)
+    known, shapes = facts(robot.cfg, model), shapes_of(model, policy)
     label = f"{robot.name}, iteration {robot.iteration}"
     files: dict[str, bytes] = {}
 
     def graph(name: str, module: Any, reads: tuple[str, ...], gives: dict[str, Any]) -> GraphSpec:
         inputs = {x: shapes[x] for x in reads}
-        data = to_onnx(module, inputs, tuple(gives), mjlab_metadata(told, label))
+        data = to_onnx(module, inputs, tuple(gives), mjlab_metadata(known, label))
         files[f"{name}.onnx"] = data
         return GraphSpec(file_spec(f"{name}.onnx", data), inputs, gives)
 
@@ -60,7 +60,7 @@ def export(robot: TrainedRobot, out: Path, *, overwrite: bool = False) -> Bundle
         world_model=world_model,
         policy=acts,
         vectors=file_spec("vectors.npz", data),
-        **told,
+        **known,
     )
     card = {"format": FORMAT, **as_json(spec)}
     card["seal"] = seal(card)

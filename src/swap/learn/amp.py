@@ -26,7 +26,7 @@ from swap.symmetry import Rep
 from swap.validate import check_numbers
 
 MEANS = ("loss", "penalty", "expert", "policy", "grad_norm")
-CULPRITS = ("loss", "grad_norm")
+CHECKED = ("loss", "grad_norm")
 
 
 @dataclass(frozen=True)
@@ -107,7 +107,7 @@ class AMP:
         self.means = metrics.means(*(f"amp/{name}" for name in MEANS))
         self.style = metrics.means("amp/style")
         self.counted = metrics.means("amp/counted")
-        names = "amp/updates", "guard/amp_skipped", *(f"guard/amp_{x}" for x in CULPRITS)
+        names = "amp/updates", "guard/amp_skipped", *(f"guard/amp_{x}" for x in CHECKED)
         self.faults = metrics.counts(*names, shared=True)
         self.reward = GraphedCallable(self._reward, device, enabled=capture)
         self.store = GraphedCallable(self._store, device, enabled=capture)
@@ -200,7 +200,7 @@ class AMP:
         gradients, losses, weight = found
         with torch.no_grad():
             figures = {**losses, "grad_norm": torch.nn.utils.get_total_norm(gradients)}
-            good = finite(torch.stack([figures[name] for name in CULPRITS]))
+            good = finite(torch.stack([figures[name] for name in CHECKED]))
             sound = good.all()
             wanted = sound & weight.bool()
         self.adam.descend(gradients, wanted)

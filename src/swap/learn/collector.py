@@ -144,7 +144,7 @@ class Collector:
         at once: they are not needed earlier."""
         roll = self.rollout
         self.bad_action.add([(~torch.isfinite(roll.action.sum(-1))).sum()])
-        roll.log_prob.copy_(self.policy.actor.past(roll.mean, roll.std).log_prob(roll.action))
+        roll.log_prob.copy_(self.policy.actor.rebuild(roll.mean, roll.std).log_prob(roll.action))
         value = self.policy.critic(roll.inputs.critic.flatten(0, 1))
         roll.value[:-1].copy_(value.view(roll.steps, roll.n))
 

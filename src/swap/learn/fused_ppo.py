@@ -13,7 +13,8 @@ import torch
 from torch import Tensor
 
 from swap.device import triton_launch
-from swap.device.triton_launch import jit, padded, tl
+from swap.device.triton_launch import padded
+from swap.learn import ppo_kernels
 from swap.nn import Gaussian, Orbits
 
 TILE = 64
@@ -21,7 +22,7 @@ TILE = 64
 HALF_LOG_TAU = 0.5 * math.log(2 * math.pi)
 
 
-class Then(NamedTuple):
+class RolloutSamples(NamedTuple):
     """What the rollout stored of the samples, M rows each."""
 
     action: Tensor  # [M, d]
@@ -34,7 +35,7 @@ class Then(NamedTuple):
     weight: Tensor
 
 
-class Compared(NamedTuple):
+class PPOLosses(NamedTuple):
     """Means over the valid samples, as scalars."""
 
     policy_loss: Tensor
@@ -48,36 +49,36 @@ def usable(*tensors: Tensor) -> bool:
     return triton_launch.usable("ppo", *tensors) and all(x.dtype == torch.float32 for x in tensors)
 
 
-def compare(now: Gaussian, value: Tensor, then: Then, clip: float) -> Compared:
+def ppo_losses(now: Gaussian, value: Tensor, stored: RolloutSamples, clip: float) -> PPOLosses:
     """Compares the present distribution and value [M] with the stored ones; `clip` is that of
     `PPOCfg`."""
     std, orbits = now.std_per_orbit, now.orbits
-    return Compared(*_Compare.apply(now.mean, std, value, then, orbits, clip))
+    return PPOLosses(*_PPOLosses.apply(now.mean, std, value, stored, orbits, clip))
 
 
-class _Compare(torch.autograd.Function):
+class _PPOLosses(torch.autograd.Function):
     @staticmethod
     def forward(
         ctx: Any,
         mean: Tensor,
         std: Tensor,
         value: Tensor,
-        then: Then,
+        stored: RolloutSamples,
         orbits: Orbits,
         clip: float,
     ) -> tuple[Tensor, ...]:
-        then = Then(*(x.contiguous() for x in then))
-        mean, value, total = mean.contiguous(), value.contiguous(), then.weight.sum()
+        stored = RolloutSamples(*(x.contiguous() for x in stored))
+        mean, value, total = mean.contiguous(), value.contiguous(), stored.weight.sum()
         programs = -(-len(value) // TILE)
         sums = mean.new_empty(programs, 5)
         triton_launch.launch(
-            _forward_kernel,
+            ppo_kernels.forward,
             programs,
-            *(mean, std, value, *then, total, *orbits.columns_of, sums),
+            *(mean, std, value, *stored, total, *orbits.columns_of, sums),
             *(len(value), clip, HALF_LOG_TAU),
             **_constants(orbits),
         )
-        ctx.save_for_backward(mean, std, value, total, *then)
+        ctx.save_for_backward(mean, std, value, total, *stored)
         ctx.orbits, ctx.clip = orbits, clip
         losses = sums.sum(0).unbind()
         ctx.mark_non_differentiable(*losses[3:])
@@ -86,15 +87,15 @@ class _Compare(torch.autograd.Function):
     @staticmethod
     @torch.autograd.function.once_differentiable
     def backward(ctx: Any, dpolicy: Tensor, dvalue: Tensor, dentropy: Tensor, *_: Any) -> Any:
-        mean, std, value, total, *then = ctx.saved_tensors
+        mean, std, value, total, *stored = ctx.saved_tensors
         orbits: Orbits = ctx.orbits
         programs = -(-len(value) // TILE)
         sums = mean.new_empty(programs, orbits.size)
         dmean, dv = torch.empty_like(mean), torch.empty_like(value)
         triton_launch.launch(
-            _back,
+            ppo_kernels.backward,
             programs,
-            *(mean, std, value, *then, total, *orbits.columns_of),
+            *(mean, std, value, *stored, total, *orbits.columns_of),
             *(dpolicy, dvalue, dentropy, dmean, dv, sums, len(value), ctx.clip, HALF_LOG_TAU),
             **_constants(orbits),
         )
@@ -109,171 +110,3 @@ def _constants(orbits: Orbits) -> dict[str, int]:
         "wide": padded(orbits.size),
         "tile": TILE,
     }
-
-
-# --- Triton ---------------------------------------------------------------------------------------
-@jit
-def _deviation(x, y, row, at, inside, width: tl.constexpr):  # type: ignore[no-untyped-def]
-    offset = row[:, None] * width + at[None, :]
-    return tl.load(x + offset, mask=inside, other=0.0) - tl.load(y + offset, mask=inside, other=0.0)
-
-
-@jit
-def _density(d, s, log_s, half_log_tau):  # type: ignore[no-untyped-def]
-    return -0.5 * (d / s) * (d / s) - log_s - half_log_tau
-
-
-@jit
-def _divergence(d, then, now):  # type: ignore[no-untyped-def]
-    return tl.log(now / then) + (then * then + d * d) / (2.0 * now * now) - 0.5
-
-
-@jit
-def _forward_kernel(  # type: ignore[no-untyped-def]
-    mean,
-    std,
-    value,
-    action,
-    old_mean,
-    old_std,
-    old_log_prob,
-    old_value,
-    advantage,
-    returns,
-    weight,
-    total,
-    first,
-    second,
-    sums,
-    n,
-    clip,
-    half_log_tau,
-    width: tl.constexpr,
-    size: tl.constexpr,
-    pairs: tl.constexpr,
-    wide: tl.constexpr,
-    tile: tl.constexpr,
-):
-    row = tl.program_id(0) * tile + tl.arange(0, tile)
-    k = tl.arange(0, wide)
-    here, known = row < n, k < size
-    inside = here[:, None] & known[None, :]
-    paired = inside & (k < pairs)[None, :]
-    a = tl.load(first + k, mask=known, other=0)
-    b = tl.load(second + k, mask=known, other=0)
-    s = tl.load(std + k, mask=known, other=1.0)
-    log_s = tl.log(s)[None, :]
-    t = tl.load(old_std + k, mask=known, other=1.0)[None, :]
-
-    d = _deviation(action, mean, row, a, inside, width)
-    e = _deviation(action, mean, row, b, paired, width)
-    term = tl.where(inside, _density(d, s[None, :], log_s, half_log_tau), 0.0)
-    term += tl.where(paired, _density(e, s[None, :], log_s, half_log_tau), 0.0)
-    log_prob = tl.sum(term, 1)
-    d = _deviation(old_mean, mean, row, a, inside, width)
-    e = _deviation(old_mean, mean, row, b, paired, width)
-    term = tl.where(inside, _divergence(d, t, s[None, :]), 0.0)
-    term += tl.where(paired, _divergence(e, t, s[None, :]), 0.0)
-    kl = tl.sum(term, 1)
-
-    share = tl.load(weight + row, mask=here, other=0.0) / tl.maximum(tl.load(total), 1.0)
-    gain = tl.load(advantage + row, mask=here, other=0.0)
-    ratio = tl.exp(log_prob - tl.load(old_log_prob + row, mask=here, other=0.0))
-    ratio = tl.where(here, ratio, 1.0)
-    near = tl.minimum(tl.maximum(ratio, 1.0 - clip), 1.0 + clip)
-    near = tl.where(ratio == ratio, near, ratio)  # NaN stays NaN
-    surrogate = tl.minimum(ratio * gain, near * gain)
-    surrogate = tl.where(ratio * gain == ratio * gain, surrogate, ratio * gain)
-    v = tl.load(value + row, mask=here, other=0.0)
-    u = tl.load(old_value + row, mask=here, other=0.0)
-    r = tl.load(returns + row, mask=here, other=0.0)
-    slow = u + tl.minimum(tl.maximum(v - u, -clip), clip)
-    error = tl.maximum((v - r) * (v - r), (slow - r) * (slow - r))
-    error = tl.where(v == v, error, v)
-
-    place = sums + tl.program_id(0) * 5
-    tl.store(place, tl.sum(-share * surrogate, 0))
-    tl.store(place + 1, tl.sum(share * error, 0))
-    entropy = log_s + 0.5 + half_log_tau
-    entropy = tl.where(known[None, :], entropy, 0.0) + tl.where((k < pairs)[None, :], entropy, 0.0)
-    entropy = tl.sum(tl.sum(entropy, 1), 0)
-    tl.store(place + 2, tl.where(tl.program_id(0) == 0, entropy, 0.0))
-    tl.store(place + 3, tl.sum(share * kl, 0))
-    tl.store(place + 4, tl.sum(tl.where(ratio != near, share, 0.0), 0))
-
-
-@jit
-def _back(  # type: ignore[no-untyped-def]
-    mean,
-    std,
-    value,
-    action,
-    old_mean,
-    old_std,
-    old_log_prob,
-    old_value,
-    advantage,
-    returns,
-    weight,
-    total,
-    first,
-    second,
-    dpolicy,
-    dvalue,
-    dentropy,
-    dmean,
-    dv,
-    sums,
-    n,
-    clip,
-    half_log_tau,
-    width: tl.constexpr,
-    size: tl.constexpr,
-    pairs: tl.constexpr,
-    wide: tl.constexpr,
-    tile: tl.constexpr,
-):
-    row = tl.program_id(0) * tile + tl.arange(0, tile)
-    k = tl.arange(0, wide)
-    here, known = row < n, k < size
-    inside = here[:, None] & known[None, :]
-    paired = inside & (k < pairs)[None, :]
-    a = tl.load(first + k, mask=known, other=0)
-    b = tl.load(second + k, mask=known, other=0)
-    each = tl.load(std + k, mask=known, other=1.0)
-    s = each[None, :]
-    log_s = tl.log(s)
-    d = _deviation(action, mean, row, a, inside, width)
-    e = _deviation(action, mean, row, b, paired, width)
-    term = tl.where(inside, _density(d, s, log_s, half_log_tau), 0.0)
-    term += tl.where(paired, _density(e, s, log_s, half_log_tau), 0.0)
-    log_prob = tl.sum(term, 1)
-
-    share = tl.load(weight + row, mask=here, other=0.0) / tl.maximum(tl.load(total), 1.0)
-    gain = tl.load(advantage + row, mask=here, other=0.0)
-    ratio = tl.exp(log_prob - tl.load(old_log_prob + row, mask=here, other=0.0))
-    ratio = tl.where(here, ratio, 1.0)
-    near = tl.minimum(tl.maximum(ratio, 1.0 - clip), 1.0 + clip)
-    # A clipped ratio has no gradient, unless the unclipped objective is the smaller one.
-    moves = (ratio == near) | (ratio * gain < near * gain) | (ratio * gain != ratio * gain)
-    dlog = tl.where(moves, -share * gain * ratio, 0.0) * tl.load(dpolicy)
-    tl.store(dmean + row[:, None] * width + a[None, :], dlog[:, None] * d / (s * s), mask=inside)
-    tl.store(dmean + row[:, None] * width + b[None, :], dlog[:, None] * e / (s * s), mask=paired)
-    curve = tl.where(inside, d * d / (s * s) - 1.0, 0.0)
-    curve += tl.where(paired, e * e / (s * s) - 1.0, 0.0)
-    ds = tl.sum(dlog[:, None] * curve / s, 0)
-    many = tl.where(k < pairs, 2.0, 1.0) * tl.load(dentropy)
-    ds += tl.where(tl.program_id(0) == 0, many / each, 0.0)
-    tl.store(sums + tl.program_id(0) * size + k, ds, mask=known)
-
-    v = tl.load(value + row, mask=here, other=0.0)
-    u = tl.load(old_value + row, mask=here, other=0.0)
-    r = tl.load(returns + row, mask=here, other=0.0)
-    slow = u + tl.minimum(tl.maximum(v - u, -clip), clip)
-    free = (v - u >= -clip) & (v - u <= clip)
-    fast_error, slow_error = (v - r) * (v - r), (slow - r) * (slow - r)
-    slow_d = tl.where(free, slow - r, 0.0)
-    d_error = tl.where(fast_error > slow_error, v - r, slow_d)
-    d_error = tl.where(fast_error == slow_error, 0.5 * (v - r) + 0.5 * slow_d, d_error)
-    d_error = tl.where(v == v, d_error, v)
-    tl.store(dv + row, 2.0 * share * d_error * tl.load(dvalue), mask=here)

@@ -19,7 +19,7 @@ from swap.state_dict import join_states
 from swap.validate import check_numbers
 from swap.world_model import Sequences, WorldModel, WorldModelCfg
 
-CULPRITS = ("loss", "grad_norm")
+CHECKED = ("loss", "grad_norm")
 SMALLEST = 1e-3
 """Smallest norm of weights in the clipping; otherwise weights of zero could never grow."""
 
@@ -74,7 +74,7 @@ class ModelLearner:
         self.parameters: list[Tensor] = list(model.parameters())
         device = self.parameters[0].device
         self.means = metrics.means(*(f"model/{name}" for name in (*model.figures, "grad_norm")))
-        names = "model/updates", "guard/model_skipped", *(f"guard/model_{x}" for x in CULPRITS)
+        names = "model/updates", "guard/model_skipped", *(f"guard/model_{x}" for x in CHECKED)
         self.faults = metrics.counts(*names, shared=True)
         self.sizes = torch.tensor([p.numel() for p in self.parameters], device=device)
         self.lr, self.count = torch.zeros((), device=device), torch.zeros((), device=device)
@@ -122,8 +122,8 @@ class ModelLearner:
             self.lr.copy_(self.cfg.lr * (self.count / self.cfg.warm_up).clamp(max=1.0))
         self.adam.descend(clipped, sound)
         with torch.no_grad():
-            told = [*(figures[name] for name in self.model.figures), lengths.square().sum().sqrt()]
-            self.means.add(told, weight=sound)
+            means = [*(figures[name] for name in self.model.figures), lengths.square().sum().sqrt()]
+            self.means.add(means, weight=sound)
             self.faults.add([torch.ones_like(sound), ~sound, *~good])
 
     # --- for a resume ---------------------------------------------------------------------------

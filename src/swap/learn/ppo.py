@@ -23,7 +23,8 @@ from swap.state_dict import join_states
 from swap.validate import check_numbers
 
 MEANS = ("policy_loss", "value_loss", "entropy", "kl", "clipped", "grad_norm", "lr")
-CULPRITS = ("policy_loss", "value_loss", "loss", "grad_norm")
+CHECKED = ("policy_loss", "value_loss", "loss", "grad_norm")
+"""Figures that must be finite; each that is not is counted under `guard/`."""
 
 
 @dataclass(frozen=True)
@@ -107,7 +108,7 @@ class PPOCfg:
 class PPO:
     """Updates `policy` from `rollout`, which it reads in place."""
 
-    told: tuple[str, ...] = MEANS
+    metric_names: tuple[str, ...] = MEANS
     """The names of its figures."""
 
     def __init__(
@@ -127,8 +128,8 @@ class PPO:
                 f"minibatches={cfg.minibatches}; use a divisor of {len(rollout)}"
             )
         self.cfg, self.policy, self.rollout = cfg, policy, rollout
-        self.means = metrics.means(*(f"ppo/{name}" for name in self.told))
-        names = "ppo/updates", "guard/skipped_updates", *(f"guard/{x}" for x in CULPRITS)
+        self.means = metrics.means(*(f"ppo/{name}" for name in self.metric_names))
+        names = "ppo/updates", "guard/skipped_updates", *(f"guard/{x}" for x in CHECKED)
         self.faults = metrics.counts(*names, shared=True)
         self.parameters = list(policy.parameters())
         device = self.parameters[0].device
@@ -162,20 +163,20 @@ class PPO:
         with torch.no_grad():
             norm = torch.nn.utils.get_total_norm(gradients)
             figures = {**losses, "grad_norm": norm, "lr": self.lr}
-            good = finite(torch.stack([figures[name] for name in CULPRITS]))
-            sound = good[CULPRITS.index("loss")] & good[CULPRITS.index("grad_norm")]
+            good = finite(torch.stack([figures[name] for name in CHECKED]))
+            sound = good[CHECKED.index("loss")] & good[CHECKED.index("grad_norm")]
             self._longer.copy_((norm / self.cfg.max_grad_norm).clamp(min=1.0))
             self._adapt(losses["kl"], sound)
         self.adam.descend(gradients, sound)
         with torch.no_grad():
-            self.means.add([figures[name] for name in self.told], weight=sound)
+            self.means.add([figures[name] for name in self.metric_names], weight=sound)
             self.faults.add([torch.ones_like(sound), ~sound, *~good])
 
     def _losses(self, batch: Batch) -> dict[str, Tensor]:
         now, value = self.policy.actor(batch.actor), self.policy.critic(batch.critic)
-        return self._compare(batch, now, value)
+        return self._ppo_losses(batch, now, value)
 
-    def _compare(self, batch: Batch, now: Gaussian, value: Tensor) -> dict[str, Tensor]:
+    def _ppo_losses(self, batch: Batch, now: Gaussian, value: Tensor) -> dict[str, Tensor]:
         """Compares the present distribution and value with the stored ones; means over the valid
         samples."""
         if fused_ppo.usable(now.mean, value):
@@ -188,7 +189,7 @@ class PPO:
         slow = batch.value + (value - batch.value).clamp(-cfg.clip, cfg.clip)
         error = torch.maximum((value - batch.returns).square(), (slow - batch.returns).square())
         with torch.no_grad():
-            kl = self.policy.actor.past(batch.mean, self.rollout.std).kl(now)
+            kl = self.policy.actor.rebuild(batch.mean, self.rollout.std).kl(now)
             clipped = (ratio != near).to(ratio.dtype)
         return {
             "policy_loss": -(share * surrogate).sum(),
@@ -200,7 +201,7 @@ class PPO:
 
     def _fused(self, batch: Batch, now: Gaussian, value: Tensor) -> dict[str, Tensor]:
         """The same with a Triton kernel."""
-        then = fused_ppo.Then(
+        stored = fused_ppo.RolloutSamples(
             action=batch.action,
             mean=batch.mean,
             std=self.rollout.std,
@@ -210,7 +211,7 @@ class PPO:
             returns=batch.returns,
             weight=batch.weight,
         )
-        return fused_ppo.compare(now, value, then, self.cfg.clip)._asdict()
+        return fused_ppo.ppo_losses(now, value, stored, self.cfg.clip)._asdict()
 
     def _total(self, losses: dict[str, Tensor]) -> Tensor:
         return (

@@ -77,13 +77,14 @@ class PenalisedPPO(MirroredPPO):
 
     def __init__(self, *args: Any, symmetry: SymmetryCfg, **more: Any) -> None:
         self.symmetry = symmetry
-        self.told = (*self.told, "asymmetry", *["value_asymmetry"] * (symmetry.critic > 0))
+        extra = "asymmetry", *["value_asymmetry"] * (symmetry.critic > 0)
+        self.metric_names = (*self.metric_names, *extra)
         super().__init__(*args, **more)
 
     def _losses(self, batch: Batch) -> dict[str, Tensor]:
         there = self.mirrored(batch)
         now, value = self.policy.actor(batch.actor), self.policy.critic(batch.critic)
-        losses = self._compare(batch, now, value)
+        losses = self._ppo_losses(batch, now, value)
         apart = self.policy.actor.mlp(there.actor) - self.reflect(now.mean)
         losses["asymmetry"] = (batch.mean_weight * apart.square().sum(-1)).sum()
         if self.symmetry.critic:
@@ -102,7 +103,7 @@ class AugmentedPPO(MirroredPPO):
     """PPO on every sample and its mirror image; the learning rate follows the KL of the samples
     alone."""
 
-    told = (*PPO.told, "mirrored_clipped")
+    metric_names = (*PPO.metric_names, "mirrored_clipped")
 
     def _losses(self, batch: Batch) -> dict[str, Tensor]:
         here, there = super()._losses(batch), super()._losses(self.mirrored(batch))

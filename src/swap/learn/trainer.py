@@ -136,7 +136,7 @@ class Trainer:
         self._learn()
         self.iteration += 1
         if not self.processes.alone:
-            self._compare()
+            self._compare_copies()
         figures = self.metrics.read()
         env = self.env.metrics(self.processes)
         return {"steps": self.steps, **env, **figures, "ppo/max_std": ceiling, **watch.read()}
@@ -181,7 +181,7 @@ class Trainer:
         nets += [] if self.amp is None else [self.amp.net]
         return [x for net in nets for x in net.state_dict().values()]
 
-    def _compare(self) -> None:
+    def _compare_copies(self) -> None:
         """Counts the copies that differ from those of process 0 in any bit. Copies that drift apart
         would not show otherwise, and would spoil learning."""
         bits = torch.cat([x.flatten() for x in self._copies() if x.dtype == torch.float32])
@@ -296,7 +296,7 @@ class Trainer:
         parts = NETWORKS + OPTIMISERS
         return {name: x for name, x in self._live().items() if name.startswith(parts)}
 
-    def begin_with(self, tensors: Mapping[str, Tensor]) -> None:
+    def load_learned(self, tensors: Mapping[str, Tensor]) -> None:
         """Takes over what another run has learned, all or some of it; call it before the first
         iteration."""
         copy_into({name: x for name, x in self.learned().items() if name in tensors}, tensors)

@@ -15,7 +15,7 @@ ROOM_RAD = 0.02
 NUDGE_RAD = 1e-5
 
 
-def within(robot: Robot, clip: Clip) -> bool:
+def is_feasible(robot: Robot, clip: Clip) -> bool:
     """Whether the robot's joints can perform the clip."""
     return (
         speed_fraction(robot, clip) <= SPEED_FRACTION  # False for NaN: a foot out of reach

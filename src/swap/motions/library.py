@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from swap.errors import UserError
 from swap.motions.clip import Clip
-from swap.motions.effort import within
+from swap.motions.effort import is_feasible
 from swap.motions.gaits import GAIT_NAMES, MIRRORED, Gait, get_gait
 from swap.motions.motion import Motion
 from swap.motions.timing import Command, scaled
@@ -29,7 +29,7 @@ def clips(robot: Robot, gaits: Sequence[str] = GAIT_NAMES, seconds: float = SECO
         if name in gaits[:k] or MIRRORED.get(name) in gaits[:k]:  # there already
             continue
         for command in commands(gait):
-            clip = fitted(robot, gait, scaled(robot, command), seconds)
+            clip = feasible_clip(robot, gait, scaled(robot, command), seconds)
             if clip is not None:
                 out += [clip, clip.mirrored(robot)]
     if not out:
@@ -43,14 +43,14 @@ def commands(gait: Gait) -> list[Command]:
     return turning + [Command(0.0, v, 0.0) for v in gait.sideways_mps]
 
 
-def fitted(
+def feasible_clip(
     robot: Robot, gait: Gait, command: Command, seconds: float, slowest: float = SLOWEST
 ) -> Clip | None:
     """The clip, slowed down if the robot's joints need it; None if that is not enough."""
     share = 1.0
     while share >= slowest:
         clip = Motion(robot, gait, command * share).clip(seconds)
-        if within(robot, clip):
+        if is_feasible(robot, clip):
             return clip
         share *= SLOWER
     return None

@@ -3,9 +3,11 @@
 views -> basis -> init -> linear -> norm -> mlp -> conv -> gru -> stacked -> categorical -> orbits
 -> gaussian -> running_norm
 
-Then the Triton kernels that replace them on a GPU: fused_hidden, fused_basis and fused_mlp (mlp);
-fused, fused_conv, conv_kernels and fused_trunk (conv); fused_gates (gru); fused_draw (categorical);
-fused_statistics (running_norm).
+Then what replaces them on a GPU: fused_hidden, fused_basis and fused_mlp (mlp); fused_norm,
+fused_conv and fused_trunk (conv); fused_gates (gru); fused_draw (categorical); fused_statistics
+(running_norm). Their Triton kernels are in the same files or, where these would be long, in
+hidden_kernels, gate_kernels, conv_kernels and conv_backward_kernels; kernel_math has what they
+share.
 """
 
 from swap.nn.basis import Basis

@@ -1,10 +1,11 @@
 """Holds the Triton kernels of `fused_conv`, where their work and their tensors are described."""
 
 from swap.device.triton_launch import jit, tl
+from swap.nn.kernel_math import sigmoid, silu
 
 
 @jit
-def _product(a, b, total, exact: tl.constexpr):  # type: ignore[no-untyped-def]
+def multiply(a, b, total, exact: tl.constexpr):  # type: ignore[no-untyped-def]
     if exact:
         total = tl.dot(a.to(tl.float32), b.to(tl.float32), total, input_precision="ieee")
     else:
@@ -13,7 +14,7 @@ def _product(a, b, total, exact: tl.constexpr):  # type: ignore[no-untyped-def]
 
 
 @jit
-def _finish(  # type: ignore[no-untyped-def]
+def apply_epilogue(  # type: ignore[no-untyped-def]
     total, tied, before, out, at, past, inside, column, known, eps, outputs, kind: tl.constexpr
 ):
     """Finish the sums of some pixels and store them at `at`; the sums before the norm or bias are
@@ -29,11 +30,11 @@ def _finish(  # type: ignore[no-untyped-def]
             inverse = 1.0 / tl.sqrt(tl.sum(total * total, 1) / outputs + eps)
             gain = tl.load(tied + column, mask=known, other=0.0).to(tl.float32)[None, :]
             total = total * inverse[:, None] * gain
-        total = total / (1.0 + tl.exp(-total))
+        total = silu(total)
     if kind >= 4:
         x = tl.load(before + past, mask=inside, other=0.0).to(tl.float32)
         if kind == 4:
-            s = 1.0 / (1.0 + tl.exp(-x))
+            s = sigmoid(x)
             total = total * s * (1.0 + x * (1.0 - s))
             added = total
         else:
@@ -41,7 +42,7 @@ def _finish(  # type: ignore[no-untyped-def]
             gain = tl.load(tied + column, mask=known, other=0.0).to(tl.float32)[None, :]
             n = x * inverse
             z = n * gain
-            s = 1.0 / (1.0 + tl.exp(-z))
+            s = sigmoid(z)
             dz = total * s * (1.0 + z * (1.0 - s))
             added = dz * n
             u = dz * gain
@@ -51,7 +52,7 @@ def _finish(  # type: ignore[no-untyped-def]
 
 
 @jit
-def _patch(  # type: ignore[no-untyped-def]
+def load_patch(  # type: ignore[no-untyped-def]
     x,
     view,
     image_at,
@@ -134,7 +135,7 @@ def down(  # type: ignore[no-untyped-def]
         total = tl.zeros([block, wide], dtype=tl.float32)
         for start in range(0, 16 * channels, deep):
             j = start + tl.arange(0, deep)
-            a = _patch(
+            a = load_patch(
                 x,
                 view,
                 image_at,
@@ -154,12 +155,12 @@ def down(  # type: ignore[no-untyped-def]
                 mask=(j < 16 * channels)[:, None] & known[None, :],
                 other=0.0,
             )
-            total = _product(a, b, total, exact)
+            total = multiply(a, b, total, exact)
         both = inside[:, None] & known[None, :]
         pixel = y * across + x_
         at = (view * out_view + n * out_image + pixel * out_pixel)[:, None]
         past = ((view * images + n) * (low * across) + pixel)[:, None] * outputs
-        added = _finish(
+        added = apply_epilogue(
             total,
             tied,
             before,
@@ -242,11 +243,11 @@ def up(  # type: ignore[no-untyped-def]
                     mask=(j < 4 * channels)[:, None] & known[None, :],
                     other=0.0,
                 )
-                total = _product(a, b, total, exact)
+                total = multiply(a, b, total, exact)
             pixel = (2 * y + py) * (2 * columns) + 2 * x_ + px
             to = (view * out_view + n * out_image + pixel * out_pixel)[:, None]
             past = ((view * images + n) * (4 * rows * columns) + pixel)[:, None] * outputs
-            added = _finish(
+            added = apply_epilogue(
                 total,
                 tied,
                 before,
@@ -264,179 +265,3 @@ def up(  # type: ignore[no-untyped-def]
                 summed += tl.sum(tl.where(both, added, 0.0), 0)
     if sums is not None:
         tl.store(sums + tl.program_id(0) * outputs + column, summed, mask=known)
-
-
-@jit
-def weight_gradient(  # type: ignore[no-untyped-def]
-    x,
-    small,
-    sums,
-    images,
-    rows: tl.constexpr,
-    columns: tl.constexpr,
-    channels: tl.constexpr,
-    outputs: tl.constexpr,
-    wide: tl.constexpr,
-    x_view,
-    x_image: tl.constexpr,
-    x_pixel: tl.constexpr,
-    x_channel: tl.constexpr,
-    out_view,
-    out_image,
-    out_pixel: tl.constexpr,
-    out_channel: tl.constexpr,
-    block: tl.constexpr,
-    exact: tl.constexpr,
-    deep: tl.constexpr,
-    splits: tl.constexpr,
-    turns: tl.constexpr,
-    image: tl.constexpr,
-):
-    low: tl.constexpr = rows // 2
-    across: tl.constexpr = columns // 2
-    parts: tl.constexpr = (16 * channels + deep - 1) // deep
-    split = (tl.program_id(0) // parts) % splits
-    view = (tl.program_id(0) // (parts * splits)).to(tl.int64)
-    j = (tl.program_id(0) % parts) * deep + tl.arange(0, deep)
-    column = tl.arange(0, wide)
-    known = column < outputs
-    total = tl.zeros([deep, wide], dtype=tl.float32)
-    for turn in range(turns):
-        p = (split * turns + turn) * block + tl.arange(0, block)
-        inside = p < images * (low * across)
-        n = (p // (low * across)).to(tl.int64)
-        y = (p // across) % low
-        x_ = p % across
-        image_at = n * x_image
-        if not image:
-            image_at += view * x_view
-        a = _patch(
-            x,
-            view,
-            image_at,
-            2 * y - 1,
-            2 * x_ - 1,
-            inside,
-            j,
-            rows,
-            columns,
-            channels,
-            x_pixel,
-            x_channel,
-            image,
-        )
-        at = view * out_view + n * out_image + (y * across + x_) * out_pixel
-        d = tl.load(
-            small + at[:, None] + column[None, :] * out_channel,
-            mask=inside[:, None] & known[None, :],
-            other=0.0,
-        )
-        total = _product(tl.trans(a), d, total, exact)
-    # In the order of a layer's weights: [small's channels, large's channels, ky, kx].
-    to = column[None, :] * (channels * 16) + ((j % channels) * 16 + j // channels)[:, None]
-    place = sums + (view * splits + split) * (outputs * channels * 16)
-    tl.store(place + to, total, mask=(j < 16 * channels)[:, None] & known[None, :])
-
-
-@jit
-def finish_back(  # type: ignore[no-untyped-def]
-    x,
-    out,
-    tied,
-    before,
-    sums,
-    images,
-    programs,
-    eps,
-    rows: tl.constexpr,
-    columns: tl.constexpr,
-    outputs: tl.constexpr,
-    wide: tl.constexpr,
-    x_view,
-    x_image,
-    x_pixel: tl.constexpr,
-    x_channel: tl.constexpr,
-    out_view,
-    out_image,
-    out_pixel: tl.constexpr,
-    out_channel: tl.constexpr,
-    block: tl.constexpr,
-    kind: tl.constexpr,
-    turns: tl.constexpr,
-):
-    view = (tl.program_id(0) // programs).to(tl.int64)
-    column = tl.arange(0, wide)
-    known = column < outputs
-    summed = tl.zeros([wide], dtype=tl.float32)
-    for turn in range(turns):
-        p = ((tl.program_id(0) % programs) * turns + turn) * block + tl.arange(0, block)
-        both = (p < images * (rows * columns))[:, None] & known[None, :]
-        n = (p // (rows * columns)).to(tl.int64)
-        pixel = p % (rows * columns)
-        source = (view * x_view + n * x_image + pixel * x_pixel)[:, None]
-        d = tl.load(x + source + column[None, :] * x_channel, mask=both, other=0.0)
-        at = (view * out_view + n * out_image + pixel * out_pixel)[:, None]
-        past = ((view * images + n) * (rows * columns) + pixel)[:, None] * outputs
-        added = _finish(
-            d.to(tl.float32),
-            tied,
-            before,
-            out,
-            at + column[None, :] * out_channel,
-            past + column[None, :],
-            both,
-            column,
-            known,
-            eps,
-            outputs,
-            kind,
-        )
-        summed += tl.sum(tl.where(both, added, 0.0), 0)
-    tl.store(sums + tl.program_id(0) * outputs + column, summed, mask=known)
-
-
-@jit
-def add_pictures(x, out, size, factor, columns: tl.constexpr, tile: tl.constexpr):  # type: ignore[no-untyped-def]
-    at = tl.program_id(0) * tile + tl.arange(0, tile)
-    mirrored = at - at % columns + (columns - 1 - at % columns)
-    left = tl.load(x + at, mask=at < size, other=0.0).to(tl.float32)
-    right = tl.load(x + size + mirrored, mask=at < size, other=0.0).to(tl.float32)
-    tl.store(out + at, ((left + right) * factor).to(out.dtype.element_ty), mask=at < size)
-
-
-@jit
-def sum_both_ways(  # type: ignore[no-untyped-def]
-    x, sums, size, columns: tl.constexpr, tile: tl.constexpr, turns: tl.constexpr
-):
-    total = tl.zeros([tile], dtype=tl.float32)
-    for turn in range(turns):
-        at = (tl.program_id(0) * turns + turn) * tile + tl.arange(0, tile)
-        mirrored = at - at % columns + (columns - 1 - at % columns)
-        left = tl.load(x + at, mask=at < size, other=0.0).to(tl.float32)
-        total += left + tl.load(x + mirrored, mask=at < size, other=0.0).to(tl.float32)
-    tl.store(sums + tl.program_id(0), tl.sum(total, 0))
-
-
-@jit
-def add_views(  # type: ignore[no-untyped-def]
-    sums,
-    out,
-    size,
-    several,
-    tile: tl.constexpr,
-    deep: tl.constexpr,
-    turns: tl.constexpr,
-    both: tl.constexpr,
-):
-    at = tl.program_id(0) * tile + tl.arange(0, tile)
-    total = tl.zeros([deep, tile], dtype=tl.float32)
-    for turn in range(turns):
-        s = turn * deep + tl.arange(0, deep)
-        inside = (s < several)[:, None] & (at < size)[None, :]
-        source = sums + s.to(tl.int64)[:, None] * size + at[None, :]
-        part = tl.load(source, mask=inside, other=0.0)
-        if both:
-            # Add the two views entry by entry first: the compiler might order two sums differently.
-            part += tl.load(source + several * size, mask=inside, other=0.0)
-        total += part
-    tl.store(out + at, tl.sum(total, 0), mask=at < size)

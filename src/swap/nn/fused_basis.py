@@ -35,7 +35,7 @@ def merge(
     return out
 
 
-class Reading(nn.Module):
+class NormalizedSplit(nn.Module):
     """Normalises and clips raw entries and turns them into coordinates, laid out as a product reads
     them fastest: each part begins at a multiple of 8 and is padded with zeros."""
 

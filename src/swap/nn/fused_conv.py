@@ -16,7 +16,7 @@ from torch import Tensor
 
 from swap.device import triton_launch
 from swap.device.triton_launch import padded
-from swap.nn import conv_kernels
+from swap.nn import conv_backward_kernels, conv_kernels
 
 TILE = 2048
 """How many sums a program holds at a time; with many channels it therefore takes fewer pixels."""
@@ -30,7 +30,7 @@ RAW, BIAS, BIAS_SILU, NORM_SILU, BIAS_SILU_BACK, NORM_SILU_BACK = range(6)
 """What is done to a sum before it is stored."""
 
 
-class Map(NamedTuple):
+class FeatureMap(NamedTuple):
     """A feature map and its memory layout."""
 
     x: Tensor
@@ -57,7 +57,7 @@ class Map(NamedTuple):
         }  # fmt: skip
 
 
-class Finish(NamedTuple):
+class Epilogue(NamedTuple):
     """What is done to a sum before it is stored, and the tensors for it."""
 
     kind: int = RAW
@@ -70,37 +70,37 @@ class Finish(NamedTuple):
 
 
 def down(
-    source: Map, weight: Tensor, out: Map, views: int, images: int, finish: Finish
+    source: FeatureMap, weight: Tensor, out: FeatureMap, views: int, images: int, epilogue: Epilogue
 ) -> Tensor | None:
     """Convolve with weight [out, in, 4, 4]. In a backward pass, return the gradient of bias or
     gain."""
     return _convolve(
-        conv_kernels.down, source, weight.permute(2, 3, 1, 0), out, views, images, finish
+        conv_kernels.down, source, weight.permute(2, 3, 1, 0), out, views, images, epilogue
     )
 
 
 def up(
-    source: Map, weight: Tensor, out: Map, views: int, images: int, finish: Finish
+    source: FeatureMap, weight: Tensor, out: FeatureMap, views: int, images: int, epilogue: Epilogue
 ) -> Tensor | None:
     """Run a transposed convolution with weight [in, out, 4, 4]."""
     return _convolve(
-        conv_kernels.up, source, weight.permute(2, 3, 0, 1), out, views, images, finish
+        conv_kernels.up, source, weight.permute(2, 3, 0, 1), out, views, images, epilogue
     )
 
 
 def _convolve(
     kernel: Any,
-    source: Map,
+    source: FeatureMap,
     weight: Tensor,
-    out: Map,
+    out: FeatureMap,
     views: int,
     images: int,
-    finish: Finish,
+    epilogue: Epilogue,
 ) -> Tensor | None:
     small = min(source, out, key=lambda m: m.rows)
     constants = _constants(source, out)
     blocks = -(-images * small.rows * small.columns // constants["block"])
-    back = finish.kind in (BIAS_SILU_BACK, NORM_SILU_BACK)
+    back = epilogue.kind in (BIAS_SILU_BACK, NORM_SILU_BACK)
     turns = -(-blocks // PROGRAMS) if back else 1
     programs = -(-blocks // turns)
     sums = out.x.new_empty(views, programs, out.channels, dtype=torch.float32) if back else None
@@ -109,11 +109,11 @@ def _convolve(
     triton_launch.launch(
         kernel,
         views * programs,
-        *(source.x, weight.contiguous(), out.x, finish.tied, finish.before, sums),
-        *(images, programs, finish.eps),
+        *(source.x, weight.contiguous(), out.x, epilogue.tied, epilogue.before, sums),
+        *(images, programs, epilogue.eps),
         **constants,
         deep=_depth((16 if kernel is conv_kernels.down else 4) * source.channels),
-        kind=finish.kind,
+        kind=epilogue.kind,
         turns=turns,
         stages=STAGES,
         warps=_warps(constants),
@@ -121,7 +121,7 @@ def _convolve(
     return None if sums is None else add_views(sums)
 
 
-def weight_gradient(large: Map, small: Map, views: int, images: int) -> Tensor:
+def weight_gradient(large: FeatureMap, small: FeatureMap, views: int, images: int) -> Tensor:
     """The gradient of a weight [small's channels, large's channels, 4, 4]: patches of the large map
     times pixels of the small one."""
     constants, deep = _constants(large, small), _depth(16 * large.channels)
@@ -131,7 +131,7 @@ def weight_gradient(large: Map, small: Map, views: int, images: int) -> Tensor:
     shape = small.channels, large.channels, 4, 4
     sums = large.x.new_empty(views, splits, *shape, dtype=torch.float32)
     triton_launch.launch(
-        conv_kernels.weight_gradient,
+        conv_backward_kernels.weight_gradient,
         views * splits * -(-16 * large.channels // deep),
         *(large.x, small.x, sums, images),
         **constants,
@@ -145,8 +145,10 @@ def weight_gradient(large: Map, small: Map, views: int, images: int) -> Tensor:
     return add_views(sums)
 
 
-def finish_back(source: Map, out: Map, views: int, images: int, finish: Finish) -> Tensor:
-    """Backpropagate through `finish` alone, without a convolution: turn a map's gradients into
+def epilogue_back(
+    source: FeatureMap, out: FeatureMap, views: int, images: int, epilogue: Epilogue
+) -> Tensor:
+    """Backpropagate through `epilogue` alone, without a convolution: turn a map's gradients into
     those of the sums. Returns the gradient of bias or gain."""
     constants = _constants(source, out)
     blocks = -(-images * out.rows * out.columns // constants["block"])
@@ -156,11 +158,11 @@ def finish_back(source: Map, out: Map, views: int, images: int, finish: Finish) 
     for name in ("channels", "exact"):
         constants.pop(name)
     triton_launch.launch(
-        conv_kernels.finish_back,
+        conv_backward_kernels.epilogue_back,
         views * programs,
-        *(source.x, out.x, finish.tied, finish.before, sums, images, programs, finish.eps),
+        *(source.x, out.x, epilogue.tied, epilogue.before, sums, images, programs, epilogue.eps),
         **constants,
-        kind=finish.kind,
+        kind=epilogue.kind,
         turns=turns,
     )
     return add_views(sums)
@@ -173,7 +175,7 @@ def add_pictures(x: Tensor, factor: float) -> Tensor:
     if views == 1:
         return x.view(images, rows, columns)
     out = x.new_empty(images, rows, columns)
-    launch, kernel = triton_launch.launch, conv_kernels.add_pictures
+    launch, kernel = triton_launch.launch, conv_backward_kernels.add_pictures
     launch(kernel, -(-out.numel() // TILE), x, out, out.numel(), factor, columns=columns, tile=TILE)
     return out
 
@@ -185,7 +187,7 @@ def sum_of_pictures(x: Tensor) -> Tensor:
     turns = -(-blocks // PROGRAMS)
     programs, columns = -(-blocks // turns), x.shape[-1]
     sums = x.new_empty(1, programs, 1, dtype=torch.float32)
-    launch, kernel = triton_launch.launch, conv_kernels.sum_both_ways
+    launch, kernel = triton_launch.launch, conv_backward_kernels.sum_both_ways
     launch(kernel, programs, x, sums, x.numel(), columns=columns, tile=TILE, turns=turns)
     return add_views(sums) / 2
 
@@ -196,7 +198,7 @@ def add_views(sums: Tensor) -> Tensor:
     out = sums.new_empty(shape)
     tile = min(64, padded(out.numel()))
     triton_launch.launch(
-        conv_kernels.add_views,
+        conv_backward_kernels.add_views,
         -(-out.numel() // tile),
         *(sums, out, out.numel(), several),
         tile=tile,
@@ -207,7 +209,7 @@ def add_views(sums: Tensor) -> Tensor:
     return out
 
 
-def _constants(source: Map, out: Map) -> dict[str, Any]:
+def _constants(source: FeatureMap, out: FeatureMap) -> dict[str, Any]:
     wide = max(SMALLEST, padded(out.channels))
     return {
         "rows": source.rows,

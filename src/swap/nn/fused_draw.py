@@ -12,6 +12,7 @@ from torch import Tensor
 from swap.device import triton_launch
 from swap.device.triton_launch import jit, tl
 from swap.nn.categorical import Categoricals
+from swap.nn.kernel_math import latent_tile, softmax
 
 
 def run_forward(
@@ -82,18 +83,6 @@ def _constants(y: Tensor, cfg: Categoricals) -> dict[str, Any]:
 
 
 # --- Triton ---------------------------------------------------------------------------------------
-# Tiles are [views, variables, classes], so that a reduction along the classes has one order for
-# both views. In two tiles the compiler might choose two orders.
-@jit
-def softmax(x, known):  # type: ignore[no-untyped-def]
-    """Softmax along the classes; padding gets probability zero."""
-    top = tl.max(tl.where(known, x, float("-inf")), 2)
-    top = tl.where(top == float("-inf"), 0.0, top)[:, :, None]  # padded variables
-    e = tl.where(known, tl.exp(x - top), 0.0)
-    total = tl.sum(e, 2)
-    return e / tl.where(total > 0, total, 1.0)[:, :, None]
-
-
 @jit
 def _forward_kernel(  # type: ignore[no-untyped-def]
     y,
@@ -120,11 +109,7 @@ def _forward_kernel(  # type: ignore[no-untyped-def]
     views: tl.constexpr,
 ):
     row = tl.program_id(0).to(tl.int64)
-    view = tl.arange(0, views)[:, None, None]
-    variable = tl.arange(0, rows)[None, :, None]
-    kind = tl.arange(0, columns)[None, None, :]
-    entry = variable * classes + kind
-    known = (variable < variables) & (kind < classes) & (view < views)
+    view, kind, entry, known = latent_tile(variables, classes, rows, columns, views)
     sign = tl.where(view == 0, 1.0, -1.0)
     x = tl.load(y + row * y_row + entry + 0 * view, mask=known, other=0.0).to(tl.float32)
     if bias is not None:
@@ -184,11 +169,7 @@ def _backward_kernel(  # type: ignore[no-untyped-def]
     views: tl.constexpr,
 ):
     row = tl.program_id(0).to(tl.int64)
-    view = tl.arange(0, views)[:, None, None]
-    variable = tl.arange(0, rows)[None, :, None]
-    kind = tl.arange(0, columns)[None, None, :]
-    entry = variable * classes + kind
-    known = (variable < variables) & (kind < classes) & (view < views)
+    view, _, entry, known = latent_tile(variables, classes, rows, columns, views)
     sign = tl.where(view == 0, 1.0, -1.0)
     at = view * (variables * classes) + entry
     d = tl.zeros([views, rows, columns], dtype=tl.float32)

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from swap.nn import fused_basis, fused_hidden
-from swap.nn.fused_hidden import Between, hidden, parts_of
+from swap.nn.fused_hidden import HiddenCfg, hidden, parts_of
 from swap.nn.norm import RMSNorm
 from swap.nn.views import Parts
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 LONG = 4096
 """From this many rows on, one product per part is the faster way to the weights' gradient."""
-BUTTERFLY = Between(join=False)
+BUTTERFLY = HiddenCfg(join=False)
 """Turns views into parities, or parities into views."""
 
 
@@ -89,7 +89,7 @@ def _go_on(mlp: "MLP", y: Tensor, lead: Sequence[int]) -> Tensor:
     """Run everything after the first product."""
     for k, (layer, norm) in enumerate(zip(mlp.layers, mlp.norms, strict=True)):
         last = k == len(mlp.layers) - 1
-        cfg = _between(layer, mlp.act_name)
+        cfg = _hidden_cfg(layer, mlp.act_name)
         gain = norm.gain if isinstance(norm, RMSNorm) else None
         if isinstance(norm, RMSNorm):
             cfg = cfg._replace(eps=norm.eps)
@@ -101,9 +101,9 @@ def _go_on(mlp: "MLP", y: Tensor, lead: Sequence[int]) -> Tensor:
     return y.view(*lead, y.shape[-1])
 
 
-def _between(layer: "Linear", act: str) -> Between:
+def _hidden_cfg(layer: "Linear", act: str) -> HiddenCfg:
     scale = layer.source.scale * layer.target.scale
-    return Between(act, scale=scale, bias_scale=layer.target.scale)
+    return HiddenCfg(act, scale=scale, bias_scale=layer.target.scale)
 
 
 def product(x: Tensor, weights: Iterable[Tensor]) -> Tensor:
@@ -156,7 +156,7 @@ def join_parities(*several: Tensor, views: int = 2) -> Tensor:
 
 def _leave(layer: "Linear", x: Tensor) -> Tensor:
     """Apply the last layer to parities [V, N, d]; the result has any Rep, [N, ...]."""
-    cfg = _between(layer, "identity")
+    cfg = _hidden_cfg(layer, "identity")
     if len(x) == 1 or layer.target.halved:
         return hidden(product(x, layer.weight), cfg._replace(join=False), layer.bias)
     coordinates = _Leave.apply(*_cast(x, *layer.weight))

@@ -12,6 +12,7 @@ from torch import Tensor
 
 from swap.device import triton_launch
 from swap.device.triton_launch import jit, tl
+from swap.nn.kernel_math import sigmoid, silu
 
 TILE = 4096
 """How many numbers a program holds at a time."""
@@ -77,7 +78,7 @@ def _norm_forth(x, gain, y, pixels, eps, channels: tl.constexpr, rows: tl.conste
     v = tl.load(x + at, mask=inside, other=0.0)
     inverse = 1.0 / tl.sqrt(tl.sum(v * v, 1) / channels + eps)
     z = v * inverse[:, None] * tl.load(gain + column)[None, :]
-    tl.store(y + at, z / (1.0 + tl.exp(-z)), mask=inside)
+    tl.store(y + at, silu(z), mask=inside)
 
 
 @jit
@@ -105,7 +106,7 @@ def _norm_back(  # type: ignore[no-untyped-def]
         inverse = (1.0 / tl.sqrt(tl.sum(v * v, 1) / channels + eps))[:, None]
         n = v * inverse
         z = n * g
-        s = 1.0 / (1.0 + tl.exp(-z))
+        s = sigmoid(z)
         dz = d * s * (1.0 + z * (1.0 - s))
         total += tl.sum(dz * n, 0)
         u = dz * g

@@ -22,7 +22,7 @@ DEEP = 32
 """How many programs' sums are added at a time."""
 
 
-class Tables(nn.Module):
+class GatherTables(nn.Module):
     """The gather tables of a basis, for `split` and `merge`; in a plain one each entry is its own
     coordinate."""
 

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from swap.device import triton_launch
 from swap.nn import fused_conv as conv
-from swap.nn.fused_conv import Finish, Map
+from swap.nn.fused_conv import Epilogue, FeatureMap
 
 if TYPE_CHECKING:
     from swap.nn.conv import ConvDecoder, ConvTrunk, ViewConv
@@ -30,19 +30,19 @@ class Stack(NamedTuple):
     learn: bool = True
     """Keep what the backward pass needs."""
 
-    def finish(self, tied: Tensor, before: Tensor | None) -> Finish:
+    def epilogue(self, tied: Tensor, before: Tensor | None) -> Epilogue:
         kind = conv.BIAS_SILU if self.eps is None else conv.NORM_SILU
-        return Finish(kind, tied, before, self.eps or 0.0)
+        return Epilogue(kind, tied, before, self.eps or 0.0)
 
-    def finish_back(self, tied: Tensor, before: Tensor) -> Finish:
+    def epilogue_back(self, tied: Tensor, before: Tensor) -> Epilogue:
         kind = conv.BIAS_SILU_BACK if self.eps is None else conv.NORM_SILU_BACK
-        return Finish(kind, tied, before, self.eps or 0.0)
+        return Epilogue(kind, tied, before, self.eps or 0.0)
 
-    def new_map(self, like: Tensor, images: int, halvings: int, channels: int) -> Map:
+    def new_map(self, like: Tensor, images: int, halvings: int, channels: int) -> FeatureMap:
         """A new map, the largest one's size halved `halvings` times."""
         rows, columns = self.rows >> halvings, self.columns >> halvings
         x = like.new_empty(self.views, images, rows, columns, channels)
-        return Map(x, rows, columns, channels)
+        return FeatureMap(x, rows, columns, channels)
 
 
 def trunk_fits(trunk: "ConvTrunk", image: Tensor) -> bool:
@@ -109,7 +109,7 @@ class _Trunk(torch.autograd.Function):
     def forward(ctx: Any, image: Tensor, cfg: Stack, layers: int, *parameters: Tensor) -> Tensor:
         weights, tied = parameters[:layers], parameters[layers:]
         images, learn = len(image), cfg.learn
-        maps = [Map(image, cfg.rows, cfg.columns, 1 + cfg.ones, picture=True)]
+        maps = [FeatureMap(image, cfg.rows, cfg.columns, 1 + cfg.ones, picture=True)]
         sums: list[Tensor] = []
         for k, (weight, each) in enumerate(zip(weights, tied, strict=True)):
             out = cfg.new_map(image, images, k + 1, len(weight))
@@ -117,7 +117,7 @@ class _Trunk(torch.autograd.Function):
             if k == layers - 1:
                 out = out._replace(x=image.new_empty(images, cfg.views * out.x[0, 0].numel()))
                 out = out._replace(flat=True)
-            conv.down(maps[-1], weight, out, cfg.views, images, cfg.finish(each, before))
+            conv.down(maps[-1], weight, out, cfg.views, images, cfg.epilogue(each, before))
             maps.append(out)
             sums += _given(before)
         ctx.cfg, ctx.shapes = cfg, [m[1:] for m in maps]
@@ -131,25 +131,27 @@ class _Trunk(torch.autograd.Function):
         layers = len(shapes) - 1
         saved = ctx.saved_tensors
         weights, tied = saved[:layers], saved[layers : 2 * layers]
-        maps = [Map(x, *m) for x, m in zip(saved[2 * layers : 3 * layers], shapes, strict=False)]
+        maps = [
+            FeatureMap(x, *m) for x, m in zip(saved[2 * layers : 3 * layers], shapes, strict=False)
+        ]
         sums = saved[3 * layers :]
         images = len(dout)
-        source = Map(dout.contiguous(), *shapes[-1])
+        source = FeatureMap(dout.contiguous(), *shapes[-1])
         d = source._replace(x=torch.empty_like(sums[-1]), flat=False)
-        finish = cfg.finish_back(tied[-1], sums[-1])
-        dweights, dtied = [], [conv.finish_back(source, d, cfg.views, images, finish)]
+        epilogue = cfg.epilogue_back(tied[-1], sums[-1])
+        dweights, dtied = [], [conv.epilogue_back(source, d, cfg.views, images, epilogue)]
         for k in reversed(range(layers)):
             gradient = conv.weight_gradient(maps[k], d, cfg.views, images)
             dweights.append(gradient.to(weights[k].dtype))
             if k:
                 new = maps[k]._replace(x=torch.empty_like(sums[k - 1]))
-                finish = cfg.finish_back(tied[k - 1], sums[k - 1])
-                dtied += _given(conv.up(d, weights[k], new, cfg.views, images, finish))
+                epilogue = cfg.epilogue_back(tied[k - 1], sums[k - 1])
+                dtied += _given(conv.up(d, weights[k], new, cfg.views, images, epilogue))
                 d = new
         dimage = None
         if ctx.needs_input_grad[0]:
             seen = cfg.new_map(dout, images, 0, 1)
-            conv.up(d, weights[0][:, :1], seen, cfg.views, images, Finish())
+            conv.up(d, weights[0][:, :1], seen, cfg.views, images, Epilogue())
             dimage = conv.add_pictures(seen.x, 1.0)
         return dimage, None, None, *reversed(dweights), *reversed(dtied)
 
@@ -167,17 +169,17 @@ class _Decoder(torch.autograd.Function):
         weights, tied, bias = parameters[:layers], parameters[layers:-1], parameters[-1]
         images, learn = len(features), cfg.learn
         channels = len(weights[0])
-        maps = [Map(features.contiguous(), *start, channels, flat=True)]
+        maps = [FeatureMap(features.contiguous(), *start, channels, flat=True)]
         sums: list[Tensor] = []
         for k, weight in enumerate(weights):
             out = cfg.new_map(features, images, layers - 1 - k, weight.shape[1])
             if k == layers - 1:
-                finish = Finish(conv.BIAS, bias)
+                epilogue = Epilogue(conv.BIAS, bias)
             else:
                 before = torch.empty_like(out.x) if learn else None
-                finish = cfg.finish(tied[k], before)
+                epilogue = cfg.epilogue(tied[k], before)
                 sums += _given(before)
-            conv.up(maps[-1], weight, out, cfg.views, images, finish)
+            conv.up(maps[-1], weight, out, cfg.views, images, epilogue)
             maps.append(out)
         ctx.cfg, ctx.shapes = cfg, [m[1:] for m in maps]
         ctx.save_for_backward(*parameters, *(m.x for m in maps[:-1]), *sums)
@@ -190,12 +192,14 @@ class _Decoder(torch.autograd.Function):
         layers = len(shapes) - 1
         saved = ctx.saved_tensors
         weights, tied = saved[:layers], saved[layers : 2 * layers - 1]
-        maps = [Map(x, *m) for x, m in zip(saved[2 * layers : 3 * layers], shapes, strict=False)]
+        maps = [
+            FeatureMap(x, *m) for x, m in zip(saved[2 * layers : 3 * layers], shapes, strict=False)
+        ]
         sums = saved[3 * layers :]
         images = len(dout)
         # Each view gets half of the image's gradient, the second one flipped.
         share = 1 / cfg.views
-        d = Map(dout.contiguous(), cfg.rows, cfg.columns, 1, picture=True)
+        d = FeatureMap(dout.contiguous(), cfg.rows, cfg.columns, 1, picture=True)
         dbias = conv.sum_of_pictures(d.x)
         dweights: list[Tensor] = []
         dtied: list[Tensor] = []
@@ -205,7 +209,7 @@ class _Decoder(torch.autograd.Function):
             dweights.append((gradient * share if last else gradient).to(weights[k].dtype))
             weight = weights[k] * share if last else weights[k]
             new = maps[k]._replace(x=torch.empty_like(maps[k].x))
-            finish = cfg.finish_back(tied[k - 1], sums[k - 1]) if k else Finish()
-            dtied += _given(conv.down(d, weight, new, cfg.views, images, finish))
+            epilogue = cfg.epilogue_back(tied[k - 1], sums[k - 1]) if k else Epilogue()
+            dtied += _given(conv.down(d, weight, new, cfg.views, images, epilogue))
             d = new
         return d.x, None, None, None, *reversed(dweights), *reversed(dtied), dbias

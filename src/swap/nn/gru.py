@@ -52,7 +52,7 @@ class GRUCell(nn.Module):
         y = product(join_parities(x, h, views=len(weights)), weights)
         # The norm cancels the scale of the bases, except in its eps, which is rescaled here.
         scale = self.gates.source.scale * self.gates.target.scale
-        cfg = fused_gates.Gates(self.norm.eps / scale**2, self.update_bias)
+        cfg = fused_gates.GateCfg(self.norm.eps / scale**2, self.update_bias)
         return fused_gates.gated(y, self.norm.gain, h.reshape(-1, self.width), cfg).view(h.shape)
 
     def gated(self, gates: Tensor, h: Tensor) -> Tensor:

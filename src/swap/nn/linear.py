@@ -15,8 +15,8 @@ from torch import Tensor, nn
 from swap.nn import fused_mlp
 from swap.nn.basis import Basis
 from swap.nn.init import row_std
-from swap.nn.prepared import Prepared
 from swap.nn.views import Parts
+from swap.nn.weight_cache import WeightCache
 from swap.symmetry import Parity, Rep, trivial
 
 
@@ -41,7 +41,7 @@ class Linear(nn.Module):
             weight = torch.randn(rows, cols) * std.unsqueeze(-1) * gain
             self.weight.append(nn.Parameter(weight))
         self.bias = nn.Parameter(torch.zeros(self.target.sizes[0])) if bias else None
-        self._scaled: Prepared[tuple[list[Tensor], Tensor | None]] = Prepared()
+        self._scaled: WeightCache[tuple[list[Tensor], Tensor | None]] = WeightCache()
 
     @property
     def equivariant(self) -> bool:

@@ -32,7 +32,7 @@ class RunningNorm(nn.Module):
         super().__init__()
         self.rep, self.clip, self.eps, self.equivariant = rep, clip, eps, equivariant
         self.basis = Basis(rep, equivariant=equivariant)
-        self.tables = fused_statistics.Tables(rep, equivariant=equivariant)
+        self.tables = fused_statistics.GatherTables(rep, equivariant=equivariant)
         for name, fill in (("mean", 0.0), ("inverse_std", 1.0)):
             self.register_buffer(name, torch.full((rep.dim,), fill))
         for name in (

@@ -47,6 +47,6 @@ class Actor(nn.Module):
         """Returns the distribution for coordinates of the input (`mlp.coordinates`)."""
         return self.head(self.mlp(x))
 
-    def past(self, mean: Tensor, std_per_orbit: Tensor) -> Gaussian:
+    def rebuild(self, mean: Tensor, std_per_orbit: Tensor) -> Gaussian:
         """Rebuilds a distribution that this actor once gave, from its stored mean and std."""
         return Gaussian(mean, std_per_orbit, self.head.orbits)

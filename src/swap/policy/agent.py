@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from swap.policy import fast_actor
-from swap.policy.latent_state import LATENT, LatentState, Seen
+from swap.policy.latent_state import LATENT, LatentState, TickInputs
 from swap.policy.networks import Networks
 from swap.world_model import WorldModel
 
@@ -54,7 +54,7 @@ class Agent:
         state.record(action)
         return action
 
-    def _read(self, model: WorldModel, obs: Mapping[str, Tensor]) -> Seen:
+    def _read(self, model: WorldModel, obs: Mapping[str, Tensor]) -> TickInputs:
         depth = obs["depth_noisy"]
         depth = torch.ones_like(depth) if self.blind else depth
         return model.codec.from_linear(depth), model.prop_of(obs), None

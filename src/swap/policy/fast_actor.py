@@ -11,7 +11,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from swap.nn import MLP
-from swap.nn.prepared import Prepared
+from swap.nn.weight_cache import WeightCache
 from swap.policy.actor_critic import ActorCritic
 
 
@@ -23,7 +23,7 @@ class FastActor:
         assert isinstance(self.mlp.net, MLP)
         self.act = self.mlp.net.act
         self._read = [*self.mlp.net.parameters()]
-        self._layers: Prepared[list[tuple[Tensor, Tensor | None]]] = Prepared()
+        self._layers: WeightCache[list[tuple[Tensor, Tensor | None]]] = WeightCache()
 
     @torch.no_grad()
     def __call__(self, obs: Mapping[str, Tensor]) -> Tensor:

@@ -12,13 +12,13 @@ from typing import TypeAlias
 import torch
 from torch import Tensor
 
-from swap.nn.prepared import Prepared
+from swap.nn.weight_cache import WeightCache
 from swap.state_dict import Buffers
 from swap.world_model import WorldModel, fast_tick
 
 LATENT = "latent"
 """The name under which a policy reads h."""
-Seen: TypeAlias = tuple[Tensor, Tensor, Tensor | None]
+TickInputs: TypeAlias = tuple[Tensor, Tensor, Tensor | None]
 """Depth [N, rows, cols] in the networks' range, proprioception [N, 33], and Gumbel noise [N, z]
 (None: z is the mode)."""
 
@@ -99,13 +99,13 @@ class LatentState(Buffers):
         self.model, self.clock = model, clock
         self.latent = latent
         """h and z after the last tick, or zero."""
-        self._fast: Prepared[fast_tick.FastTick] | None = None
+        self._fast: WeightCache[fast_tick.FastTick] | None = None
         if fast and fast_tick.usable(model):
-            self._fast = Prepared()
+            self._fast = WeightCache()
             self._weights = [*model.encoder.parameters(), *model.rssm.parameters()]
 
     # --- every control step ---------------------------------------------------------------------
-    def observe(self, fresh: Tensor | None, read: Callable[[], Seen]) -> bool:
+    def observe(self, fresh: Tensor | None, read: Callable[[], TickInputs]) -> bool:
         """Takes a new observation; in the worlds in `fresh` [N] an episode has just begun. `read`
         is called only at a tick. Returns whether this was one."""
         return self.clock.observe(fresh, self.reset, lambda: self.tick(*read()))
@@ -125,8 +125,8 @@ class LatentState(Buffers):
 
     @torch.no_grad()
     def tick(self, depth: Tensor, prop: Tensor, noise: Tensor | None) -> None:
-        """Updates the latents; for the arguments see `Seen`. Always runs the same kernels, so that
-        it can be recorded."""
+        """Updates the latents; for the arguments see `TickInputs`. Always runs the same kernels, so
+        that it can be recorded."""
         if self._fast is not None and noise is None:
             tick = self._fast(self._weights, lambda: fast_tick.FastTick(self.model, len(depth)))
             new = tick(self.latent, self.actions, depth, prop, self.fresh)

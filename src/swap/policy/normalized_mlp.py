@@ -35,23 +35,23 @@ class NormalizedMLP(nn.Module):
         self.norm = RunningNorm(rep, equivariant=equivariant)
         spec = NetworkSpec(rep, rep_out, tuple(hidden), act, out_gain, equivariant)
         self.net = NETWORKS[network](spec)
-        self.reading = None
+        self.fused_split = None
         if isinstance(self.net, MLP):
-            self.reading = fused_basis.Reading(rep, equivariant=equivariant)
+            self.fused_split = fused_basis.NormalizedSplit(rep, equivariant=equivariant)
 
     @property
     def width(self) -> int:
         """Width of the coordinates; where a kernel makes them, they are padded with zeros."""
-        if self.reading is not None and fused_basis.usable(self.norm.mean):
-            return self.reading.width
+        if self.fused_split is not None and fused_basis.usable(self.norm.mean):
+            return self.fused_split.width
         return self.rep_in.dim
 
     def coordinates(self, x: Tensor) -> Tensor:
         """Turns raw observations [..., d] into what `forward` reads, [..., width]. A user's network
         reads observations in their own order."""
         norm = self.norm
-        if self.reading is not None and fused_basis.usable(x):
-            return self.reading(norm.checked(x), norm.mean, norm.inverse_std, norm.clip)
+        if self.fused_split is not None and fused_basis.usable(x):
+            return self.fused_split(norm.checked(x), norm.mean, norm.inverse_std, norm.clip)
         x = norm(x)
         return torch.cat(self.net.split(x), -1) if isinstance(self.net, MLP) else x
 

@@ -40,8 +40,8 @@ class RunCfg:
     """Control steps of all worlds together; with --resume: this many more."""
     save_minutes: float = 2.0
     """Minutes between checkpoints."""
-    keep: int = 3
-    """Checkpoints to keep; fewer where the disk is full."""
+    keep_checkpoints: int = 3
+    """How many checkpoints to keep; fewer where the disk is full."""
     milestone_minutes: float | None = None
     """Keep one checkpoint permanently every this many minutes."""
     shard_mib: float = 14.0
@@ -53,7 +53,9 @@ class RunCfg:
     def __post_init__(self) -> None:
         spans = ("minutes", "steps", "save_minutes", "milestone_minutes")
         check_numbers(self, not_negative=spans)
-        if self.keep < 1:
-            raise UserError(f"keep={self.keep} leaves no checkpoint; use 1 or more, 3 is usual")
+        if self.keep_checkpoints < 1:
+            raise UserError(
+                f"keep_checkpoints={self.keep_checkpoints} leaves none; use 1 or more, 3 is usual"
+            )
         if self.shard_mib <= 0:
             raise UserError(f"shard_mib={self.shard_mib} holds nothing; use 14")

@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import ArrayLike
 
-from swap.robots.kinematics import turning
+from swap.robots.kinematics import axis_signs
 from swap.robots.robot import Robot
 
 
@@ -14,7 +14,7 @@ def angles_for_feet(robot: Robot, feet_b: ArrayLike) -> np.ndarray:
     The knee bends as in the default pose, and the leg hangs below its abad axis. Joint ranges are
     not checked.
     """
-    legs, turns = robot.legs, turning(robot)
+    legs, turns = robot.legs, axis_signs(robot)
     offset, thigh, shank = np.array([(leg.offset, leg.thigh, leg.shank) for leg in legs]).T
     bend = np.sign([leg.joints[2].default for leg in legs] * turns[:, 2])
     x, y, z = np.moveaxis(np.asarray(feet_b, float) - [leg.mount for leg in legs], -1, 0)

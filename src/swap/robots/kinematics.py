@@ -7,7 +7,7 @@ from swap.robots.parts import AXES
 from swap.robots.robot import Robot
 
 
-def turning(robot: Robot) -> np.ndarray:
+def axis_signs(robot: Robot) -> np.ndarray:
     """+1 or -1 for each joint [4, 3]: the sign of its axis along x or y."""
     return np.array(
         [[j.axis[k] for j, k in zip(leg.joints, AXES, strict=True)] for leg in robot.legs]
@@ -20,7 +20,7 @@ class LegPoints:
 
     def __init__(self, robot: Robot) -> None:
         legs = robot.legs
-        self._turning = turning(robot)
+        self._axis_signs = axis_signs(robot)
         self._offset, self._thigh, self._shank = np.array(
             [(leg.offset, leg.thigh, leg.shank) for leg in legs]
         ).T
@@ -29,7 +29,7 @@ class LegPoints:
     def in_base(self, joint_pos: ArrayLike) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """x, y and z, [..., 4, 3] each, of each leg's three points, for angles [..., 12]."""
         q = np.asarray(joint_pos, float)
-        turned = q.reshape(*q.shape[:-1], 4, 3) * self._turning
+        turned = q.reshape(*q.shape[:-1], 4, 3) * self._axis_signs
         abad, hip, both = turned[..., 0], turned[..., 1], turned[..., 1] + turned[..., 2]
         # Hip, knee and foot in the leg's plane (x forward, z up) before abad rotates it about x.
         x = np.zeros((*abad.shape, 3))

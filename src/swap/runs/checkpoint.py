@@ -96,7 +96,7 @@ def save(
                     raise
     except OSError as error:
         shutil.rmtree(fresh, ignore_errors=True)
-        standing, why = pointed(home), error.strerror or error
+        standing, why = latest_checkpoint(home), error.strerror or error
         if standing == place:  # only the last step failed
             raise SaveError(
                 f"checkpoint {place.name} may not outlive a power cut ({why})"
@@ -156,7 +156,7 @@ def candidates(home: Path, say: Say) -> list[Path]:
     """The checkpoints to try: the one that `latest` names, then older ones, newest first; then
     newer ones."""
     places = sorted(numbered(home).items(), reverse=True)
-    target = pointed(home)
+    target = latest_checkpoint(home)
     if target is None:
         if places:
             say(f"the file '{LATEST}' is missing or damaged; trying the newest checkpoint")
@@ -168,7 +168,7 @@ def candidates(home: Path, say: Say) -> list[Path]:
     return [target, *older, *newer]
 
 
-def pointed(home: Path) -> Path | None:
+def latest_checkpoint(home: Path) -> Path | None:
     """The checkpoint that `latest` names, if it exists."""
     try:
         name = read_file(home / LATEST, most=100).decode().strip()
@@ -196,7 +196,7 @@ def make_room(home: Path, newest: int, keep: int, say: Say) -> bool:
     ahead = [place for n, place in places if n > newest]
     behind = [place for n, place in places if n <= newest]
     last = next(filter(is_whole, behind), None)
-    safe = {pointed(home), last, *behind[: keep - 1]}
+    safe = {latest_checkpoint(home), last, *behind[: keep - 1]}
     dropped = [drop(place) for place in ahead + behind if place not in safe]  # all, not the first
     if any(dropped):
         return True

@@ -60,7 +60,7 @@ class CheckpointSaver:
                 tensors,
                 numbers,
                 self.config,
-                keep=self.cfg.keep,
+                keep=self.cfg.keep_checkpoints,
                 milestone=milestone,
                 shard_mib=self.cfg.shard_mib,
                 say=self.say,

@@ -129,8 +129,8 @@ class LiveBoard:
         else:
             parts += [families, *groups] if families.row_count else groups
         if self.faults:
-            told = ", ".join(f"{name} {n:,}" for name, n in self.faults.items())
-            parts.append(Text(f"guards: {told}", style="yellow"))
+            counts = ", ".join(f"{name} {n:,}" for name, n in self.faults.items())
+            parts.append(Text(f"guards: {counts}", style="yellow"))
         return Group(*parts, *self._notes())
 
     def _notes(self) -> list[RenderableType]:

@@ -17,7 +17,7 @@ from swap.runs.checkpoint import Say
 from swap.runs.shards import write_folder
 
 FOLDER, PREFIX = "evidence", "guard/"
-CURES = {
+REMEDIES = {
     "contact_pool": "the contact pool is full: use a larger --env.contacts N",
     "overflow": "a world's contacts do not fit: use a larger --env.contact-rows N",
 }
@@ -79,13 +79,15 @@ class Guard:
             if name.startswith(PREFIX) and math.isfinite(value) and value > 0
         }
         self.totals.update({_bare(name): n for name, n in counted.items()})
-        told = {name: f"{name} is {metrics[name]}" for name in broken}
-        told |= {name: f"{name} counts {n}{_cure(name, metrics)}" for name, n in counted.items()}
-        told = {name: told[name] for name in sorted(told, key=_stage)}
-        for culprit in [name for name in told if name not in self.seen]:
+        messages = {name: f"{name} is {metrics[name]}" for name in broken}
+        messages |= {
+            name: f"{name} counts {n}{_remedy(name, metrics)}" for name, n in counted.items()
+        }
+        messages = {name: messages[name] for name in sorted(messages, key=_stage)}
+        for culprit in [name for name in messages if name not in self.seen]:
             self.seen.add(culprit)
-            kept = self._keep(iteration, culprit, metrics, trainable)
-            self.say(f"iteration {iteration}: {told[culprit]}{kept}")
+            kept = self._save_evidence(iteration, culprit, metrics, trainable)
+            self.say(f"iteration {iteration}: {messages[culprit]}{kept}")
         self.strikes = self.strikes + 1 if broken else 0
         steps = metrics.get("steps", math.nan)
         fresh, self.steps = steps - self.steps, steps
@@ -93,7 +95,7 @@ class Guard:
         lost = _idle(metrics) or _useless(faults, fresh)
         self.lost = self.lost + 1 if lost or broken else 0
         if self.lost >= self.cfg.strikes:
-            causes = [*_broken_weights(trainable), *told.values()]
+            causes = [*_broken_weights(trainable), *messages.values()]
             return (
                 f"stopped at iteration {iteration}: {f'{lost}: ' if lost else ''}"
                 f"{', '.join(causes[:3])} for {self.lost} iterations; evidence in {self.folder}"
@@ -116,13 +118,13 @@ class Guard:
         ):  # of a full window
             return None
         heavy = sorted(filter(_weight, self.totals), key=lambda k: -self.totals[k] * _weight(k))[:3]
-        worst = ", ".join(f"{name} {self.totals[name]}{_cure(name, metrics)}" for name in heavy)
+        worst = ", ".join(f"{name} {self.totals[name]}{_remedy(name, metrics)}" for name in heavy)
         return (
             f"stopped at iteration {iteration}: {all_faults:.0f} faults in {all_steps:.0f} steps "
             f"are too many (most: {worst}); evidence in {self.folder}"
         )
 
-    def _keep(
+    def _save_evidence(
         self, iteration: int, culprit: str, metrics: Mapping[str, float], trainable: Trainable
     ) -> str:
         """Saves the state as evidence; returns the end of the message."""
@@ -187,9 +189,9 @@ def _broken_weights(trainable: Trainable) -> list[str]:
     return [f"weights {bad[0]} are not finite"] if bad else []
 
 
-def _cure(name: str, metrics: Mapping[str, float]) -> str:
+def _remedy(name: str, metrics: Mapping[str, float]) -> str:
     """What to do about a fault, in brackets; empty if nothing is known."""
-    cure = _largest_term(metrics) if _bare(name) == "reward" else CURES.get(_bare(name))
+    cure = _largest_term(metrics) if _bare(name) == "reward" else REMEDIES.get(_bare(name))
     return f" ({cure})" if cure else ""
 
 

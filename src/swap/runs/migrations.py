@@ -134,6 +134,7 @@ HISTORY: tuple[Renames, ...] = (
     ),
     Renames(config={"env.rewards.weights": "env.rewards.terms"}),
     Renames(move=counts_are_tensors),
+    Renames(config={"run.keep": "run.keep_checkpoints"}),
 )
 """The first leads from version 0 to version 1, and so on."""
 

@@ -15,7 +15,7 @@ from swap.runs.safe_read import is_nonnegative
 
 N = TypeVar("N", int, float)
 
-UNTOLD = ("run.minutes ", "run.iterations ", "run.steps ", "env.robot_data")
+UNLISTED = ("run.minutes ", "run.iterations ", "run.steps ", "env.robot_data")
 """Changes that are not listed here: goals are added up, and changes of the robot are listed
 elsewhere."""
 
@@ -71,7 +71,7 @@ def with_goals(cfg: TrainCfg, stored: TrainCfg, checkpoint: Checkpoint) -> Train
 def changed(old: TrainCfg, new: TrainCfg) -> list[str]:
     """The differences that are shown to the user, line by line."""
     lines = changes(to_json(old), to_json(new))
-    return [f"changed: {printable(line)}" for line in lines if not line.startswith(UNTOLD)]
+    return [f"changed: {printable(line)}" for line in lines if not line.startswith(UNLISTED)]
 
 
 def _is_known(spent: dict[str, Any]) -> bool:

@@ -143,9 +143,9 @@ def restore(distributed: DistributedTrainable, resume: Checkpoint) -> tuple[int,
         distributed.restore(resume.tensors, numbers)
     except (ArithmeticError, LookupError, RuntimeError, TypeError, ValueError) as error:
         lines = [line.strip() for line in str(error).splitlines()] or [type(error).__name__]
-        told = " ".join(lines[:2])  # torch gives its reason on the second line
+        reason = " ".join(lines[:2])  # torch gives its reason on the second line
         raise UserError(
-            f"checkpoint {resume.path.name} does not fit this config: {told}; to begin a new run "
+            f"checkpoint {resume.path.name} does not fit this config: {reason}; to begin a new run "
             f"with its networks: swap train --from {shlex.quote(str(resume.path.parent.parent))}"
         ) from error
     spent = resume.numbers[RUN]

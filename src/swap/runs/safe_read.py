@@ -72,8 +72,8 @@ def parse_tensors(data: bytes, name: str) -> dict[str, Tensor]:
     try:
         return safetensors.torch.load(data)
     except Exception as error:  # many kinds, depending on the contents of the file
-        told = str(error) or type(error).__name__
-        raise DamagedError(f"{name} is not a file of tensors ({printable(told, 120)})") from None
+        message = str(error) or type(error).__name__
+        raise DamagedError(f"{name} is not a file of tensors ({printable(message, 120)})") from None
 
 
 def check_finite(tensors: Mapping[str, Tensor], finite: tuple[str, ...]) -> None:

@@ -228,7 +228,7 @@ def frontiers(checkpoint: Checkpoint, cfg: ParkourCfg) -> Tensors:
     }
 
 
-def keep(
+def keep_model(
     model: SavedModel, path: Path, figures: Mapping[str, Any], *, optimiser: bool = False
 ) -> None:
     """Writes networks and curriculum into one file, with a card: config, seed, figures. `optimiser`

@@ -41,7 +41,7 @@ def as_data(robot: Robot) -> Robot:
         raise UserError(f"robot '{robot.name}' cannot be stored ({error}); use floats") from None
 
 
-def tell_robot(old: TrainCfg, new: TrainCfg, named: str | None, say: Say) -> None:
+def print_robot_changes(old: TrainCfg, new: TrainCfg, named: str | None, say: Say) -> None:
     """Prints how the robot in use differs from the stored one or, if it is the stored one, from the
     built-in one of the same name. A file that the user has not `named` is not read and may have
     been edited since; that is printed, too."""
@@ -54,13 +54,13 @@ def tell_robot(old: TrainCfg, new: TrainCfg, named: str | None, say: Say) -> Non
         file = printable(new.env.robot)
         say(f"the stored robot goes on, {file} is not read; --env.robot {file} takes it as it is")
     elif stored != used:
-        tell(differences(stored, used), say)
+        print_changes(differences(stored, used), say)
     elif new.env.robot in BUILT_IN and (since := differences(stored, load(new.env.robot))):
-        tell(since, say)
+        print_changes(since, say)
         say(f"the stored robot goes on; --env.robot {new.env.robot} takes the changed one")
 
 
-def tell(lines: list[str], say: Say) -> None:
+def print_changes(lines: list[str], say: Say) -> None:
     for line in lines[:FEW]:
         say(f"changed: {printable(line)}")
     if (more := len(lines) - FEW) > 0:

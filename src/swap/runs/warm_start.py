@@ -56,7 +56,7 @@ def start_from(model: SavedModel, trainable: Trainable, cfg: TrainCfg) -> list[s
         # A fresh Adam takes steps of full length in all directions: at the usual initial # rate the
         # KL of the first update was 39. From a low rate it soon adapts.
         tensors[RATE] = torch.tensor(cfg.ppo.lr_range[0])
-    trainable.begin_with(tensors)
+    trainable.load_learned(tensors)
     assert isinstance(trainable.env, ParkourEnv)
     missing = set_frontiers(model, trainable.env)
     anew = []

@@ -136,7 +136,7 @@ class CpuEngine:
         if bodies:
             self._models.write_bodies(rows, self.drawn)
 
-    def renew_bodies(self, mask: Tensor, given: Draw) -> None:
+    def randomise_bodies(self, mask: Tensor, given: Draw) -> None:
         check_mask(mask, self.n, self.device)
         self._take(mask, given, BODY_PARTS)
         self._models.write_bodies(mask.nonzero()[:, 0].numpy(), self.drawn)
@@ -216,15 +216,15 @@ class CpuEngine:
 
     def report(self) -> FaultReport:
         worlds = np.flatnonzero(self._nonfinite + self._overflow)
-        told = FaultReport(
+        report = FaultReport(
             int(self._nonfinite.sum()), int(self._overflow.sum()), 0, tuple(worlds.tolist())
         )
         self._nonfinite[:], self._overflow[:] = 0, 0
-        return told
+        return report
 
     def faults(self) -> Tensor:
-        told = self.report()
-        return torch.tensor([told.nonfinite, told.overflow, told.pool_overflow])
+        report = self.report()
+        return torch.tensor([report.nonfinite, report.overflow, report.pool_overflow])
 
     # --- saving and restoring -------------------------------------------------------------------
     def state_dict(self) -> dict[str, Tensor]:

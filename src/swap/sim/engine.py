@@ -105,7 +105,7 @@ class Engine(Protocol):
     course_id: Tensor
     """[N] int32: the index of each world's course in the bank."""
     drawn: Draw
-    """The randomisation of each world now: what `randomise` and `renew_bodies` last gave it."""
+    """The randomisation of each world now: what `randomise` and `randomise_bodies` last gave it."""
 
     def assign(self, mask: Tensor, course_id: Tensor) -> None:
         """Give the masked worlds [N] the courses [N] of the bank. Reset them next."""
@@ -127,10 +127,10 @@ class Engine(Protocol):
     def randomise(self, mask: Tensor, given: Draw, bodies: bool = True) -> None:
         """Give the masked worlds the friction, masses, motors and latency of the draw.
 
-        `bodies=False` leaves masses and centres of mass as they are: see `renew_bodies`.
+        `bodies=False` leaves masses and centres of mass as they are: see `randomise_bodies`.
         """
 
-    def renew_bodies(self, mask: Tensor, given: Draw) -> None:
+    def randomise_bodies(self, mask: Tensor, given: Draw) -> None:
         """Give the masked worlds the masses and centres of mass of the draw, and nothing else.
 
         On the GPU engine this takes hundreds of launches, whatever the mask, and is a recording of

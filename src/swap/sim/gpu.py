@@ -16,7 +16,7 @@ from swap.courses.course import SLOTS, Boxes, Course, stack
 from swap.device.warp_graph import WarpGraph
 from swap.errors import UserError
 from swap.robots import Robot
-from swap.robots.kinematics import turning
+from swap.robots.kinematics import axis_signs
 from swap.robots.mjcf import build_spec, force_groups, group_of_geom
 from swap.sim import kernels
 from swap.sim.engine import (
@@ -97,7 +97,7 @@ class GpuEngine:
         legs = robot.legs
         self._mount = self._floats([leg.mount for leg in legs])
         self._sizes = self._floats([(leg.offset, leg.thigh, leg.shank) for leg in legs])
-        self._axis = self._floats(turning(robot).tolist())
+        self._axis = self._floats(axis_signs(robot).tolist())
         self._group = torch.from_numpy(group_of_geom(robot, model)).to(device)
         self._contact_id = wp.from_torch(torch.arange(d.naconmax, dtype=torch.int32, device=device))
         self._contact_force = wp.zeros(d.naconmax, dtype=wp.spatial_vector)
@@ -211,7 +211,7 @@ class GpuEngine:
         if bodies:
             self._models.write_bodies(self.drawn)
 
-    def renew_bodies(self, mask: Tensor, given: Draw) -> None:
+    def randomise_bodies(self, mask: Tensor, given: Draw) -> None:
         check_mask(mask, self.n, self.device)
         self._take(mask, given, BODY_PARTS)
         self._models.write_bodies(self.drawn)
@@ -250,18 +250,18 @@ class GpuEngine:
     def report(self) -> FaultReport:
         nonfinite, overflow = self._counts.cpu()
         worlds = (nonfinite + overflow).nonzero()[:, 0]
-        told = FaultReport(
+        report = FaultReport(
             int(nonfinite.sum()), int(overflow.sum()), int(self._pool), tuple(worlds.tolist())
         )
         self._counts.zero_()
         self._pool.zero_()
-        return told
+        return report
 
     def faults(self) -> Tensor:
-        told = torch.cat([self._counts.sum(1), self._pool])
+        counts = torch.cat([self._counts.sum(1), self._pool])
         self._counts.zero_()
         self._pool.zero_()
-        return told
+        return counts
 
     # --- saving and restoring -------------------------------------------------------------------
     def state_dict(self) -> dict[str, Tensor]:

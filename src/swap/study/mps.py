@@ -34,7 +34,7 @@ def mps(wanted: bool, say: Callable[[str], None]) -> Iterator[dict[str, str]]:
     place = Path(tempfile.gettempdir()) / f"swap-mps-{os.getuid()}"
     place.mkdir(mode=0o700, exist_ok=True)
     env = {PIPE: str(place), LOG: str(place)}
-    if _told(env, "get_server_list"):
+    if _send_order(env, "get_server_list"):
         yield env  # the service of another study
         return
     if not _run([CONTROL, "-d"], env):
@@ -44,10 +44,10 @@ def mps(wanted: bool, say: Callable[[str], None]) -> Iterator[dict[str, str]]:
     try:
         yield env
     finally:
-        _told(env, "quit")
+        _send_order(env, "quit")
 
 
-def _told(env: Mapping[str, str], order: str) -> bool:
+def _send_order(env: Mapping[str, str], order: str) -> bool:
     return _run([CONTROL], env, order + "\n")
 
 

@@ -19,7 +19,7 @@ from enum import IntEnum
 from pathlib import Path
 
 from swap.files import replace_file
-from swap.runs.checkpoint import FOLDER, numbered, pointed
+from swap.runs.checkpoint import FOLDER, latest_checkpoint, numbered
 from swap.runs.metrics import read_metrics
 from swap.study.study import FILE, Run, Study, check_same, command_of, read_study
 
@@ -82,7 +82,7 @@ class Folder:
         return self.root / FILE
 
 
-def begin(study: Study, folder: Folder) -> None:
+def create_folder(study: Study, folder: Folder) -> None:
     """Creates the folder and writes the study file into it; refuses a folder of another study."""
     if folder.study.is_file():
         check_same(study, read_study(folder.study), folder.root)
@@ -94,7 +94,7 @@ def begin(study: Study, folder: Folder) -> None:
     replace_file(folder.study, study.as_toml().encode())
 
 
-def left(study: Study, folder: Folder, run: Run, device: str) -> list[Command]:
+def commands_left(study: Study, folder: Folder, run: Run, device: str) -> list[Command]:
     """The commands that are left of one run, in order."""
     out = []
     if not folder.metrics(run).is_file():
@@ -144,30 +144,30 @@ def without(options: Sequence[str], flag: str) -> list[str]:
 
 def trained(study: Study, home: Path) -> bool:
     """Whether a run has made all its steps, and the last checkpoint is saved."""
-    newest = pointed(home / FOLDER)
+    newest = latest_checkpoint(home / FOLDER)
     rows = read_metrics(home) if newest is not None and (home / "metrics.jsonl").is_file() else []
     if newest is None or not rows:
         return False
     return rows[-1]["iteration"] == int(newest.name) and rows[-1].get("steps", 0) >= study.steps
 
 
-def lost(folder: Folder, commands: Sequence[Command]) -> str | None:
+def missing_model(folder: Folder, commands: Sequence[Command]) -> str | None:
     """Why the commands cannot run, or None: the model of a finished run is missing."""
     if not commands or commands[0].kind is not Kind.MEASURE:
         return None
     run = commands[0].run
     if folder.model(run).is_file():
         return None
-    told = folder.metrics(run)
-    return (
-        f"{run.name} is done, but '{folder.model(run)}' is missing: put it back, or remove '{told}'"
-    )
+    model, metrics = folder.model(run), folder.metrics(run)
+    return f"{run.name} is done, but '{model}' is missing: put it back, or remove '{metrics}'"
 
 
-def lines(study: Study, folder: Folder, device: str, file: Path, runs: Sequence[Run]) -> list[str]:
+def command_lines(
+    study: Study, folder: Folder, device: str, file: Path, runs: Sequence[Run]
+) -> list[str]:
     """One line for each run, to be run in any order on any machine that sees the folder; then one
     for the figures."""
-    several = [left(study, folder, run, device) for run in runs]
+    several = [commands_left(study, folder, run, device) for run in runs]
     out = [" && ".join(command.line for command in commands) for commands in several if commands]
     end = ["swap", "study", str(file), "--out", str(folder.root), "--only", "figures"]
     return [*out, shlex.join(end)]

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from swap.errors import UserError
-from swap.study.plan import Folder, left, lost
+from swap.study.plan import Folder, commands_left, missing_model
 from swap.study.pool import Chain, Pool, start_process
 from swap.study.study import Run, Study
 
@@ -30,8 +30,8 @@ class RunJob:
     pool: Pool | None = field(default=None, init=False, repr=False)
 
     def __call__(self) -> str:
-        chain = Chain(left(self.study, self.folder, self.run, self.device))
-        if why := lost(self.folder, chain.commands):
+        chain = Chain(commands_left(self.study, self.folder, self.run, self.device))
+        if why := missing_model(self.folder, chain.commands):
             raise RuntimeError(why)
         # submitit handles signals itself, and calls `checkpoint`.
         self.pool = Pool(self.folder, [chain], start_process({}), listens=False)
@@ -70,7 +70,7 @@ def submit(
     except (NameError, TypeError, ValueError, RuntimeError) as error:
         lines = [line.strip() for line in str(error).splitlines() if line.strip()]
         raise UserError(f"--slurm: {' '.join(lines[:2])}") from None
-    todo = [run for run in runs if left(study, folder, run, device)]
+    todo = [run for run in runs if commands_left(study, folder, run, device)]
     with executor.batch():
         return [executor.submit(RunJob(study, folder, run, device)) for run in todo]
 

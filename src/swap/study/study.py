@@ -111,15 +111,15 @@ class Study:
         return [*self.arms[run.arm], *self.train, "--seed", str(run.seed)]
 
     def as_toml(self) -> str:
-        def told(value: Any) -> str:  # TOML writes strings, numbers and lists as JSON does
+        def toml(value: Any) -> str:  # TOML writes strings, numbers and lists as JSON does
             words = isinstance(value, tuple) and all(isinstance(x, str) for x in value)
             return json.dumps(shlex.join(value) if words and value else value or "")
 
-        lines = [f"about = {told(self.about)}", f"seeds = {told(list(self.seeds))}"]
-        lines += [f"steps = {float(self.steps)}", f"train = {told(self.train)}"]
+        lines = [f"about = {toml(self.about)}", f"seeds = {toml(list(self.seeds))}"]
+        lines += [f"steps = {float(self.steps)}", f"train = {toml(self.train)}"]
         for table in OURS:
             pairs = getattr(self, table).items()
-            lines += ["", f"[{table}]", *(f'"{name}" = {told(words)}' for name, words in pairs)]
+            lines += ["", f"[{table}]", *(f'"{name}" = {toml(words)}' for name, words in pairs)]
         sizes = (f'"{name}" = {json.dumps(list(x))}' for name, x in self.reach.items())
         return "\n".join([*lines, "", "[reach]", *sizes, ""])
 
@@ -218,10 +218,10 @@ def check_same(given: Study, there: Study, where: Path) -> None:
     for what, (new, old) in pairs.items():
         if new != old:
             raise UserError(
-                f"'{where}' was begun with another {what} ({_told(old)}, not {_told(new)}); "
+                f"'{where}' was begun with another {what} ({_shown(old)}, not {_shown(new)}); "
                 "give another --out"
             )
 
 
-def _told(value: Any) -> str:
+def _shown(value: Any) -> str:
     return shlex.join(value) if isinstance(value, tuple) else f"{value:g}"

@@ -131,9 +131,11 @@ def motion_table(results: Results) -> list[Row]:
                     key = (row["family"], row["size"], row["command_mps"], run.arm)
                     groups.setdefault(key, []).append(row)
         for (family, size, speed, arm), several in sorted(groups.items()):
-            told = {"family": family, "size": f"{size:g} m", "m/s": f"{speed:g}", "arm": arm}
+            labels = {"family": family, "size": f"{size:g} m", "m/s": f"{speed:g}", "arm": arm}
             names = [name for name, x in several[0].items() if name not in SAID]
-            rows.append(told | {name: _mean([row.get(name) for row in several]) for name in names})
+            rows.append(
+                labels | {name: _mean([row.get(name) for row in several]) for name in names}
+            )
     return rows
 
 
@@ -148,12 +150,12 @@ def reconstruction_table(results: Results) -> list[Row]:
     for name, files in results.by_command("reconstruct"):
         for arm in results.study.arms:
             mine = [file for run, file in files.items() if run.arm == arm]
-            for k, told in enumerate(mine[0]["facts"]["mean"] if mine else []):
+            for k, labels in enumerate(mine[0]["facts"]["mean"] if mine else []):
                 errors = [file["facts"]["mean"][k]["error_m"] for file in mine]
                 gaps = [file["facts"]["mirror_gap_m"] for file in mine]
                 rows.append(
-                    {"measurement": name, "arm": arm, "side": told["side"]}
-                    | {"sequences": told["sequences"], "error, m": _mean(errors)}
+                    {"measurement": name, "arm": arm, "side": labels["side"]}
+                    | {"sequences": labels["sequences"], "error, m": _mean(errors)}
                     | {"largest gap to the mirror image, m": f"{max(gaps):.3g}"}
                 )
     return rows
@@ -169,9 +171,9 @@ def mirrored_table(results: Results) -> list[Row]:
             tried = [row for file in mine for row in file["rows"] if "alike" in row]
             for family in dict.fromkeys(row["family"] for row in tried):
                 some = [row for row in tried if row["family"] == family]
-                told = {"family": family, "arm": arm, "pairs": sum(row["pairs"] for row in some)}
+                labels = {"family": family, "arm": arm, "pairs": sum(row["pairs"] for row in some)}
                 names = ("success", "success, mirrored", "alike", "parted")
-                rows.append(told | {name: _mean([row[name] for row in some]) for name in names})
+                rows.append(labels | {name: _mean([row[name] for row in some]) for name in names})
     return rows
 
 

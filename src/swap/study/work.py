@@ -5,9 +5,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from swap.device.choice import chosen
+from swap.device.choice import choose_device
 from swap.study.mps import mps
-from swap.study.plan import Command, Folder, Kind, left, lost
+from swap.study.plan import Command, Folder, Kind, commands_left, missing_model
 from swap.study.pool import Chain, Pool, Start, start_process
 from swap.study.status import status_line
 from swap.study.study import Run, Study
@@ -19,7 +19,7 @@ Say = Callable[[str], None]
 class Outcome:
     """How the work ended."""
 
-    told: str
+    summary: str
     failed: list[str]
     stopped: str | None
     signal: int | None
@@ -42,15 +42,15 @@ def run_study(
     started, if not as processes."""
     chains, failed = [], []
     for run in runs:
-        commands = [c for c in left(study, folder, run, device) if wanted(c, only)]
+        commands = [c for c in commands_left(study, folder, run, device) if wanted(c, only)]
         if only == "measure" and not folder.metrics(run).is_file():
             continue  # there is nothing to measure yet
-        if why := lost(folder, commands):
+        if why := missing_model(folder, commands):
             failed.append(why)
             say(why)
         elif commands:
             chains.append(Chain(commands))
-    on_gpu = chosen(device) != "cpu"
+    on_gpu = choose_device(device) != "cpu"
     with mps(on_gpu and at_once > 1 and bool(chains), say) as env:
         pool = Pool(
             folder,
@@ -63,9 +63,9 @@ def run_study(
         )
         pool.run(started_s)
     failed += [chain.failed for chain in chains if chain.failed]
-    done = sum(not left(study, folder, run, device) for run in study.runs)
-    told = f"{done} of {len(study.runs)} runs are trained and measured"
-    return Outcome("; ".join([told, *failed]), failed, pool.stopped, pool.signal)
+    done = sum(not commands_left(study, folder, run, device) for run in study.runs)
+    summary = f"{done} of {len(study.runs)} runs are trained and measured"
+    return Outcome("; ".join([summary, *failed]), failed, pool.stopped, pool.signal)
 
 
 def wanted(command: Command, only: str | None) -> bool:

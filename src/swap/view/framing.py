@@ -19,7 +19,7 @@ ASIDE_M, DEEP_M, HIGH_M = 3.0, 0.7, 8.0
 """Limits of what is shown to the sides, below and above."""
 
 
-def frame(scenes: Sequence[Scene], goal_x: Sequence[float], aspect: float) -> View:
+def fit_view(scenes: Sequence[Scene], goal_x: Sequence[float], aspect: float) -> View:
     """Returns a view that fits all scenes; `aspect` is width over height."""
     points = np.concatenate([_seen(*each) for each in zip(scenes, goal_x, strict=True)])
     low = np.cos(ELEVATION_RAD)

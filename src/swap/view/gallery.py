@@ -15,7 +15,7 @@ from swap.env import EnvCfg
 from swap.files import atomic_write
 from swap.robots import Robot
 from swap.sim import make_engine
-from swap.view.framing import frame
+from swap.view.framing import fit_view
 from swap.view.render import PictureCfg, Renderer
 from swap.view.scene import Scene, scene_of
 
@@ -48,7 +48,7 @@ def gallery(
         courses = [make(family.name, d, np.random.default_rng(seed)) for d in DIFFICULTIES]
         scenes = scenes_of(robot, courses)
         images = scenes_of(robot, [course.mirror() for course in courses])
-        view = frame(scenes, [course.goal_x for course in courses], width / height)
+        view = fit_view(scenes, [course.goal_x for course in courses], width / height)
         shots = []
         for course, scene, image in zip(courses, scenes, images, strict=True):
             plain, mirrored = render(scene, view), render_mirrored(image, view.mirror())

@@ -32,9 +32,9 @@ def film(robot: Robot, several: Sequence[Clip], path: Path, look: PictureCfg | N
     boxes = stack([_ground()])
     with Film(robot, path, look=look) as out:
         for clip in several:
-            told = (clip.command.forward_mps, clip.command.left_mps, clip.command.turn_rps)
+            command = (clip.command.forward_mps, clip.command.left_mps, clip.command.turn_rps)
             for state in states(robot, clip):
-                out.frame(state, boxes, command=told, caption=title(clip))
+                out.frame(state, boxes, command=command, caption=title(clip))
 
 
 def rows(

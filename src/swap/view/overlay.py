@@ -53,10 +53,10 @@ def annotate(
     if depth is not None:
         _inset(page, where["depth"], to_picture(depth))
     if command is not None or speed is not None:
-        told = None if command is None else [float(c) for c in command]
-        if told is not None and len(told) != 3:
-            raise UserError(f"a command of {len(told)} numbers; give forward, left, turn")
-        _bars(page, where["command"], told, speed)
+        numbers = None if command is None else [float(c) for c in command]
+        if numbers is not None and len(numbers) != 3:
+            raise UserError(f"a command of {len(numbers)} numbers; give forward, left, turn")
+        _bars(page, where["command"], numbers, speed)
     if time_s is not None:
         _words(page, where["time"], f"{time_s:.2f} s")
     return np.array(page)
@@ -90,7 +90,9 @@ def _inset(page: Image.Image, rect: Rect, shown: np.ndarray) -> None:
     page.paste(Image.fromarray(shown).resize(size, Image.Resampling.NEAREST), (left + 2, top + 2))
 
 
-def _bars(page: Image.Image, rect: Rect, told: Sequence[float] | None, speed: float | None) -> None:
+def _bars(
+    page: Image.Image, rect: Rect, numbers: Sequence[float] | None, speed: float | None
+) -> None:
     """Draws a row each for speed, side step and turn: a bar for the measured value, a tick for the
     command."""
     left, top, right, bottom = rect
@@ -99,7 +101,7 @@ def _bars(page: Image.Image, rect: Rect, told: Sequence[float] | None, speed: fl
     pad = 0.4 * row
     start = left + 2 * pad + font.getlength("forward")
     stop = right - 2 * pad - font.getlength("-0.0 rad/s")
-    wanted = [None, None, None] if told is None else list(told)
+    wanted = [None, None, None] if numbers is None else list(numbers)
     rows = (
         ("forward", wanted[0], speed, "m/s", False),
         ("left", wanted[1], None, "m/s", True),

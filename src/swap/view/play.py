@@ -82,8 +82,8 @@ def play(
                 recorded.begin(env, course)
             frames = film_attempt(robot, env, film, titled(course), imagine, recorded)
             strips.append(strip(frames, STILLS))
-            told = env.outcome()
-            ends.append((EndReason(int(told.reason[0])), float(told.time_s[0])))
+            outcome = env.outcome()
+            ends.append((EndReason(int(outcome.reason[0])), float(outcome.time_s[0])))
     if still is not None:
         save_picture(stacked(strips), still)
     return ends
@@ -119,7 +119,9 @@ def film_attempt(
                 depth=obs["depth_clean"][0] if imagination is None else None,
                 command=obs["command"][0],
                 caption=caption,
-                below=None if imagination is None else mind(imagination, obs, film.width),
+                below=None
+                if imagination is None
+                else imagination_row(imagination, obs, film.width),
             )
             frames.append(picture)
         if env.finished:
@@ -153,7 +155,7 @@ def titled(course: Course) -> str:
     return f"{course.family.replace('_', ' ')} {FAMILIES[course.family].size.label(course.size)}"
 
 
-def mind(imagination: Imagination, obs: Mapping[str, Tensor], width: int) -> np.ndarray:
+def imagination_row(imagination: Imagination, obs: Mapping[str, Tensor], width: int) -> np.ndarray:
     """The true depth, the camera's image, its reconstruction and its prediction, side by side."""
     images = imagination.images
     assert images is not None, "nothing was followed yet"
@@ -166,8 +168,8 @@ def mind(imagination: Imagination, obs: Mapping[str, Tensor], width: int) -> np.
     panels: list[Panel] = [
         ("true depth", f"{code.near_m:g} m bright, {code.far_m:g} m dark", true),
         ("as the camera sees it", off(obs["depth_noisy"][0]), obs["depth_noisy"][0]),
-        ("reconstructed", off(images.believed[0]), images.believed[0]),
-        (f"predicted {age_s:.1f} s ago", off(images.foreseen[0]), images.foreseen[0]),
+        ("reconstructed", off(images.reconstructed[0]), images.reconstructed[0]),
+        (f"predicted {age_s:.1f} s ago", off(images.predicted[0]), images.predicted[0]),
     ]
     return row(panels, width)
 

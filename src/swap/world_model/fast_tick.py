@@ -32,7 +32,7 @@ class FastTick:
         self.equivariant, self.clip = rssm.equivariant, model.action_clip
         self.sign, self.classes = rssm.butterfly.sign, model.categoricals.classes
         each = torch.eye(rssm.actions_in.source.rep.dim)
-        self.actions_in = rssm.heard(each).transpose(0, 1).flatten(1)  # [k * 12, hidden]
+        self.actions_in = rssm.project_actions(each).transpose(0, 1).flatten(1)  # [k * 12, hidden]
         # One class of each variable is 1: of the layer that reads z those rows are added up.
         each = split_views(torch.eye(model.categoricals.dim), self.equivariant)
         self.z_in = StackedLinear(rssm.z_in)(self._butterfly(each)).flatten(1)  # [z, hidden]
@@ -54,12 +54,10 @@ class FastTick:
         actions = actions.masked_fill(first[:, None, None], 0.0)
         fly, steps = self._butterfly, self.steps
         sure, which = last.z.unflatten(1, (-1, self.classes)).max(-1)  # 1, or 0 in the beginning
-        told = F.embedding_bag(
-            which + self.variable, self.z_in, mode="sum", per_sample_weights=sure
-        )
-        told.addmm_(actions.flatten(1).clamp(-self.clip, self.clip), self.actions_in)
-        told = F.rms_norm(told, told.shape[1:], steps.z_in.gain, steps.z_in.eps)
-        x, h = F.silu(fly(self._views(told))), self._views(last.h)
+        x = F.embedding_bag(which + self.variable, self.z_in, mode="sum", per_sample_weights=sure)
+        x.addmm_(actions.flatten(1).clamp(-self.clip, self.clip), self.actions_in)
+        x = F.rms_norm(x, x.shape[1:], steps.z_in.gain, steps.z_in.eps)
+        x, h = F.silu(fly(self._views(x))), self._views(last.h)
         h = self.gated(fly(steps.gates(fly(torch.cat((x, h), -1)))), h)
         felt = prop.clamp(-PROP_CLIP, PROP_CLIP)
         for weight, gain, eps in self.prop:

@@ -14,8 +14,8 @@ from torch import Tensor
 
 from swap.device import triton_launch
 from swap.nn import Categoricals, fused_draw, fused_gates, fused_hidden
-from swap.nn.fused_gates import Gates
-from swap.nn.fused_hidden import Between
+from swap.nn.fused_gates import GateCfg
+from swap.nn.fused_hidden import HiddenCfg
 
 
 class Layers(NamedTuple):
@@ -35,12 +35,12 @@ class LoopCfg(NamedTuple):
     """The constants of a step."""
 
     latent: Categoricals
-    in_norm: Between
-    seen_norm: Between
-    gates: Gates
+    in_norm: HiddenCfg
+    seen_norm: HiddenCfg
+    gates: GateCfg
 
 
-class Followed(NamedTuple):
+class LoopOutput(NamedTuple):
     h: Tensor  # [B, T, deter]
     z: Tensor  # [B, T, z]
     logits: Tensor  # [B, T, z], of the posterior
@@ -50,29 +50,29 @@ def usable(*tensors: Tensor) -> bool:
     return triton_launch.usable("loop", *tensors) and not torch.is_autocast_enabled("cuda")
 
 
-def follow(
-    heard: Tensor,
-    seen: Tensor,
+def run_loop(
+    action_proj: Tensor,
+    embed_proj: Tensor,
     first: Tensor,
     noise: Tensor | None,
     h: Tensor,
     z: Tensor,
     layers: Layers,
     cfg: LoopCfg,
-) -> Followed:
-    """Returns the latents along sequences. `heard` and `seen` are [V, B, T, hidden / V], `first`
-    [B, T], noise [B, T, z]; `h` and `z` [B, ...] are the latent before the first tick and get no
-    gradient."""
+) -> LoopOutput:
+    """Returns the latents along sequences. The projections of actions and embeddings are
+    [V, B, T, hidden / V], `first` [B, T], noise [B, T, z]; `h` and `z` [B, ...] are the latent
+    before the first tick and get no gradient."""
     assert not any(x.requires_grad for x in (h, z)), "no gradient goes to the context"
-    return Followed(*_Loop.apply(heard, seen, first, noise, h, z, *layers, cfg))
+    return LoopOutput(*_Loop.apply(action_proj, embed_proj, first, noise, h, z, *layers, cfg))
 
 
 class _Loop(torch.autograd.Function):
     @staticmethod
     def forward(
         ctx: Any,
-        heard: Tensor,
-        seen: Tensor,
+        action_proj: Tensor,
+        embed_proj: Tensor,
         first: Tensor,
         noise: Tensor | None,
         h: Tensor,
@@ -80,28 +80,28 @@ class _Loop(torch.autograd.Function):
         *rest: Any,
     ) -> tuple[Tensor, ...]:
         *several, cfg = rest
-        kept = _Kept(heard, seen, first, h, z, Layers(*several), cfg)
-        kept.run(noise)
-        ctx.kept = kept
+        state = _LoopState(action_proj, embed_proj, first, h, z, Layers(*several), cfg)
+        state.run(noise)
+        ctx.state = state
         ctx.set_materialize_grads(False)
-        return kept.out
+        return state.out
 
     @staticmethod
     @torch.autograd.function.once_differentiable
     def backward(
         ctx: Any, dh: Tensor | None, dz: Tensor | None, dlogits: Tensor | None
     ) -> tuple[Tensor | None, ...]:
-        dheard, dseen, layers = ctx.kept.run_back(dh, dz, dlogits)
-        return dheard, dseen, None, None, None, None, *layers, None
+        daction_proj, dembed_proj, layers = ctx.state.run_back(dh, dz, dlogits)
+        return daction_proj, dembed_proj, None, None, None, None, *layers, None
 
 
-class _Kept:
-    """What the forward pass keeps for the backward pass."""
+class _LoopState:
+    """All tensors of a loop: what the forward pass computes and the backward pass reads."""
 
     def __init__(
         self,
-        heard: Tensor,
-        seen: Tensor,
+        action_proj: Tensor,
+        embed_proj: Tensor,
         first: Tensor,
         h: Tensor,
         z: Tensor,
@@ -110,18 +110,18 @@ class _Kept:
     ) -> None:
         self.layers, self.cfg = layers, cfg
         # [V, T, B, ...]: views of the inputs
-        self.heard, self.seen = heard.transpose(1, 2), seen.transpose(1, 2)
+        self.action_proj, self.embed_proj = action_proj.transpose(1, 2), embed_proj.transpose(1, 2)
         self.first = first.t()  # [T, B]
-        self.views, self.ticks, self.batch, self.hidden = self.heard.shape
+        self.views, self.ticks, self.batch, self.hidden = self.action_proj.shape
         self.deter, self.z = h.shape[-1] // self.views, z.shape[-1] // self.views
-        new, (T, B) = heard.new_empty, (self.ticks, self.batch)
+        new, (T, B) = action_proj.new_empty, (self.ticks, self.batch)
         self.h = new(B, T, self.views * self.deter)
         self.drawn, self.logits = (new(B, T, self.views * self.z) for _ in range(2))
         # What went into each product.
         self.z_read, self.state_read = self._all(self.z), self._all(self.hidden + self.deter)
         self.h_read, self.x_read = self._all(self.deter), self._all(self.hidden)
         # The outputs of each product, before the norms; the logits are kept as they were returned.
-        self.z_said, self.gates_said, self.h_said = (
+        self.z_out, self.gates_out, self.h_out = (
             new(T, self.views, B, width) for width in (self.hidden, 3 * self.deter, self.hidden)
         )
         fresh = self.first[0, :, None]
@@ -142,23 +142,23 @@ class _Kept:
         said = self.h.new_empty(self.views, self.batch, self.z)
         for t in range(self.ticks):
             state, z, ends = self._onward(t)
-            torch.bmm(self.z_read[:, t], w.z_in, out=self.z_said[t])
+            torch.bmm(self.z_read[:, t], w.z_in, out=self.z_out[t])
             x = self.state_read[:, t, :, : self.hidden]
             fused_hidden.run_forward(
-                self.z_said[t], x, cfg.in_norm, add=self.heard[:, t], gain=w.in_gain
+                self.z_out[t], x, cfg.in_norm, add=self.action_proj[:, t], gain=w.in_gain
             )
-            torch.bmm(self.state_read[:, t], w.gates, out=self.gates_said[t])
+            torch.bmm(self.state_read[:, t], w.gates, out=self.gates_out[t])
             fused_gates.run_forward(
-                *(self.gates_said[t], w.gates_gain, self._before(t), self.h[:, t], cfg.gates),
+                *(self.gates_out[t], w.gates_gain, self._before(t), self.h[:, t], cfg.gates),
                 fresh=self.first[t],
                 parities=self.h_read[:, t],
                 onward=state,
                 ends=ends,
             )
-            torch.bmm(self.h_read[:, t], w.h_seen, out=self.h_said[t])
+            torch.bmm(self.h_read[:, t], w.h_seen, out=self.h_out[t])
             x = self.x_read[:, t]
             fused_hidden.run_forward(
-                self.h_said[t], x, cfg.seen_norm, add=self.seen[:, t], gain=w.seen_gain
+                self.h_out[t], x, cfg.seen_norm, add=self.embed_proj[:, t], gain=w.seen_gain
             )
             torch.bmm(x, w.posterior, out=said)
             chance = None if noise is None else noise[:, t]
@@ -179,11 +179,11 @@ class _Kept:
     def run_back(
         self, dh: Tensor | None, dz: Tensor | None, dlogits: Tensor | None
     ) -> tuple[Tensor, Tensor, Layers]:
-        """Turns the gradients of the three results into those of `heard`, `seen` and the layers."""
+        """Turns the gradients of the three results into those of projections and layers."""
         w, cfg, new = self.layers, self.cfg, self.h.new_empty
         dh, dz, dlogits = (None if x is None else x.contiguous() for x in (dh, dz, dlogits))
         parts = (self.views, self.batch)
-        dsaid, dh_said, dgates, dz_said = (
+        dposterior, dh_out, dgates, dz_out = (
             self._all(width) for width in (self.z, self.hidden, 3 * self.deter, self.hidden)
         )
         dx, dh_read = new(*parts, self.hidden), new(*parts, self.deter)
@@ -199,22 +199,22 @@ class _Kept:
             last = t == self.ticks - 1
             ends = None if last else self.first[t + 1]
             fused_draw.run_backward(
-                *(self.logits[:, t], dsaid[:, t], cfg.latent),
+                *(self.logits[:, t], dposterior[:, t], cfg.latent),
                 dlogits=None if dlogits is None else dlogits[:, t],
                 dz=None if dz is None else dz[:, t],
                 donward=None if last else dz_read,
                 ends=ends,
             )
-            torch.bmm(dsaid[:, t], weights[3], out=dx)
+            torch.bmm(dposterior[:, t], weights[3], out=dx)
             fused_hidden.run_backward(
-                *(self.h_said[t], dx, dh_said[:, t], cfg.seen_norm),
-                add=self.seen[:, t],
+                *(self.h_out[t], dx, dh_out[:, t], cfg.seen_norm),
+                add=self.embed_proj[:, t],
                 gain=w.seen_gain,
                 sums=seen_sum,
             )
-            torch.bmm(dh_said[:, t], weights[2], out=dh_read)
+            torch.bmm(dh_out[:, t], weights[2], out=dh_read)
             fused_gates.run_backward(
-                *(self.gates_said[t], w.gates_gain, self._before(t), dgates[:, t], ahead),
+                *(self.gates_out[t], w.gates_gain, self._before(t), dgates[:, t], ahead),
                 cfg.gates,
                 sums=gates_sum,
                 fresh=self.first[t],
@@ -227,24 +227,24 @@ class _Kept:
             behind, ahead = ahead, behind
             torch.bmm(dgates[:, t], weights[1], out=dstate)
             fused_hidden.run_backward(
-                *(self.z_said[t], dstate[:, :, : self.hidden], dz_said[:, t], cfg.in_norm),
-                add=self.heard[:, t],
+                *(self.z_out[t], dstate[:, :, : self.hidden], dz_out[:, t], cfg.in_norm),
+                add=self.action_proj[:, t],
                 gain=w.in_gain,
                 sums=in_sum,
             )
             if t:
-                torch.bmm(dz_said[:, t], weights[0], out=dz_read)
+                torch.bmm(dz_out[:, t], weights[0], out=dz_read)
         layers = Layers(
-            z_in=_weight_gradient(self.z_read, dz_said),
+            z_in=_weight_gradient(self.z_read, dz_out),
             gates=_weight_gradient(self.state_read, dgates),
-            h_seen=_weight_gradient(self.h_read, dh_said),
-            posterior=_weight_gradient(self.x_read, dsaid),
-            bias=dsaid[0].sum((0, 1)),
+            h_seen=_weight_gradient(self.h_read, dh_out),
+            posterior=_weight_gradient(self.x_read, dposterior),
+            bias=dposterior[0].sum((0, 1)),
             in_gain=in_sum.sum(0),
             gates_gain=gates_sum.sum(0),
             seen_gain=seen_sum.sum(0),
         )
-        return dz_said.transpose(1, 2), dh_said.transpose(1, 2), layers
+        return dz_out.transpose(1, 2), dh_out.transpose(1, 2), layers
 
     def _before(self, t: int) -> Tensor:
         """The state before a tick, whether or not an episode begins there."""

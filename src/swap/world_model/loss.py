@@ -101,9 +101,11 @@ class Loss(nn.Module):
         """The same by Triton's kernels."""
         cfg = self.cfg
         terms = cfg.depth, cfg.prop, cfg.body, cfg.foot
-        weights = fused_loss.Weights(self.latent, terms, cfg.dyn, cfg.rep, cfg.free_nats)
+        weights = fused_loss.LossWeights(self.latent, terms, cfg.dyn, cfg.rep, cfg.free_nats)
         bases: list[Basis] = [*self.bases]
-        loss, means = fused_loss.weigh(guess, target, posterior, prior, valid, bases, weights)
+        loss, means = fused_loss.compute_loss(
+            guess, target, posterior, prior, valid, bases, weights
+        )
         names = (*TERMS, "kl", "prior_entropy", "posterior_entropy")
         return loss, dict(zip(names, means.unbind(), strict=True)) | {"loss": loss.detach()}
 

@@ -169,14 +169,15 @@ class WorldModel(nn.Module):
         Where `first` [N] is set, an episode begins: the latent and actions before it are ignored.
         """
         actions = torch.where(first[:, None, None], 0.0, actions)
-        heard, seen = self._heard(actions).unsqueeze(2), self.rssm.seen(embedding).unsqueeze(2)
+        action_proj = self._project_actions(actions).unsqueeze(2)
+        embed_proj = self.rssm.project_embedding(embedding).unsqueeze(2)
         noises = None if noise is None else noise.unsqueeze(1)
-        new, _ = self.rssm.follow(latent, heard, seen, first.unsqueeze(1), noises)
+        new, _ = self.rssm.observe(latent, action_proj, embed_proj, first.unsqueeze(1), noises)
         return new.map(lambda x: x.squeeze(1))
 
     def predict(self, latent: Latent, actions: Tensor, noise: Tensor | None) -> Latent:
         """One step of the prior, from actions [N, k, 12] alone."""
-        h = self.rssm.steps().recur(latent, self._heard(actions))
+        h = self.rssm.steps().next_h(latent, self._project_actions(actions))
         return Latent(h, self.rssm.draw(self.rssm.prior(h), noise))
 
     def decode(self, latent: Latent) -> Reconstruction:
@@ -187,8 +188,8 @@ class WorldModel(nn.Module):
         """A latent [N, ...] and actions [N, T, k, 12] -> the latents [N, T, ...] that follow."""
         steps, states = self.rssm.steps(), []
         noises = [None] * actions.shape[1] if noise is None else noise.unbind(1)
-        for heard, g in zip(self._heard(actions).unbind(2), noises, strict=True):
-            h = steps.recur(latent, heard)
+        for action_proj, g in zip(self._project_actions(actions).unbind(2), noises, strict=True):
+            h = steps.next_h(latent, action_proj)
             latent = Latent(h, self.rssm.draw(self.rssm.prior(h), g))
             states.append(latent)
         return Latent(*(torch.stack(x, 1) for x in zip(*states, strict=True)))
@@ -217,12 +218,12 @@ class WorldModel(nn.Module):
     def _observe(self, batch: Sequences, noise: Tensor | None) -> Observed:
         embedding = self.encoder(self.codec.from_bytes(batch.depth_noisy), batch.prop)
         actions = torch.where(batch.first[..., None, None], 0.0, batch.actions)
-        heard, seen = self._heard(actions), self.rssm.seen(embedding)
-        return Observed(*self.rssm.follow(batch.context, heard, seen, batch.first, noise))
+        inputs = self._project_actions(actions), self.rssm.project_embedding(embedding)
+        return Observed(*self.rssm.observe(batch.context, *inputs, batch.first, noise))
 
-    def _heard(self, actions: Tensor) -> Tensor:
+    def _project_actions(self, actions: Tensor) -> Tensor:
         limit = self.action_clip
-        return self.rssm.heard(actions.flatten(-2).clamp(-limit, limit))
+        return self.rssm.project_actions(actions.flatten(-2).clamp(-limit, limit))
 
     # --- sizes ----------------------------------------------------------------------------------
     @property

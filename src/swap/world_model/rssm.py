@@ -21,10 +21,10 @@ from swap.nn import (
     StackedLinear,
     fused_mlp,
 )
-from swap.nn.fused_gates import Gates
-from swap.nn.fused_hidden import Between
-from swap.nn.prepared import Prepared
+from swap.nn.fused_gates import GateCfg
+from swap.nn.fused_hidden import HiddenCfg
 from swap.nn.stacked import pointwise, split_views, stack_views
+from swap.nn.weight_cache import WeightCache
 from swap.symmetry import Rep, regular
 from swap.world_model import fused_loop
 
@@ -45,8 +45,8 @@ class Rssm(nn.Module):
     """Recurrent model, prior and posterior of section III-B.
 
     The layers that read actions and embeddings are linear up to the first norm, so their outputs
-    are computed for all ticks at once (`heard`, `seen`); only what needs the state is left to the
-    loop.
+    are computed for all ticks at once (`project_actions`, `project_embedding`); only what needs the
+    state is left to the loop.
     """
 
     def __init__(
@@ -77,13 +77,13 @@ class Rssm(nn.Module):
         self.seen_in = Linear(embedding, wide, bias=False, equivariant=equivariant)
         self.seen_norm = RMSNorm(hidden, equivariant=equivariant)
         self.posterior = Linear(wide, latent.rep, equivariant=equivariant)
-        self._steps: Prepared[Steps] = Prepared()
+        self._steps: WeightCache[Steps] = WeightCache()
 
-    def heard(self, actions: Tensor) -> Tensor:
+    def project_actions(self, actions: Tensor) -> Tensor:
         """Actions [..., k * 12] -> what the recurrent model reads of them, [V, ..., hidden / V]."""
         return stack_views(self.actions_in.parts(self.actions_in.source.split(actions)))
 
-    def seen(self, embedding: Tensor) -> Tensor:
+    def project_embedding(self, embedding: Tensor) -> Tensor:
         """Embedding [..., E] -> what the posterior reads of it, [V, ..., hidden / V]."""
         if fused_loop.usable(embedding):
             return fused_mlp.parities(self.seen_in, embedding)
@@ -96,22 +96,28 @@ class Rssm(nn.Module):
         read = [w for layer in layers for w in layer.parameters()] + [x.gain for x in norms]
         return self._steps(read, lambda: Steps(self))
 
-    def follow(
-        self, last: Latent, heard: Tensor, seen: Tensor, first: Tensor, noise: Tensor | None
+    def observe(
+        self,
+        last: Latent,
+        action_proj: Tensor,
+        embed_proj: Tensor,
+        first: Tensor,
+        noise: Tensor | None,
     ) -> tuple[Latent, Tensor]:
-        """Runs the posterior along sequences. `last` [B, ...] is the latent before them, `heard`
-        and `seen` are [V, B, T, ...], `first` [B, T] marks where episodes begin, noise is
-        [B, T, z]. Returns latents [B, T, ...] and the posterior's logits [B, T, z]."""
+        """Runs the posterior along sequences. `last` [B, ...] is the latent before them; the
+        projections of actions and embeddings are [V, B, T, ...], `first` [B, T] marks where
+        episodes begin, noise is [B, T, z]. Returns latents [B, T, ...] and the posterior's logits
+        [B, T, z]."""
         steps = self.steps()
-        if fused_loop.usable(heard, seen, *last):
-            *latent, logits = steps.fused(last, heard, seen, first, noise)
+        if fused_loop.usable(action_proj, embed_proj, *last):
+            *latent, logits = steps.fused(last, action_proj, embed_proj, first, noise)
             return Latent(*latent), logits
         states = []
         noises = [None] * first.shape[1] if noise is None else noise.unbind(1)
-        columns = heard.unbind(2), seen.unbind(2), first.unbind(1), noises
-        for now, there, begins, g in zip(*columns, strict=True):
-            h = steps.recur(steps.begin(last, begins), now)
-            logits = steps.look(h, there)
+        columns = action_proj.unbind(2), embed_proj.unbind(2), first.unbind(1), noises
+        for action, embedding, begins, g in zip(*columns, strict=True):
+            h = steps.next_h(steps.reset(last, begins), action)
+            logits = steps.posterior_logits(h, embedding)
             last = Latent(h, self.draw(logits, g))
             states.append((*last, logits))
         several = zip(*states, strict=True)
@@ -138,29 +144,34 @@ class Steps:
         # Made here, because a 0.0 in `where` would cost a kernel launch, twice per step.
         self.zero = rssm.cell.norm.gain.new_zeros(())
 
-    def begin(self, last: Latent, first: Tensor) -> Latent:
+    def reset(self, last: Latent, first: Tensor) -> Latent:
         """Sets the latent to zero where an episode begins, `first` [B]."""
         rows = first.unsqueeze(-1)
         return last.map(lambda x: torch.where(rows, self.zero, x))
 
-    def recur(self, last: Latent, heard: Tensor) -> Tensor:
-        """Returns the next h [B, deter] from the latent [B, ...] and `heard` [V, B, ...]."""
+    def next_h(self, last: Latent, action_proj: Tensor) -> Tensor:
+        """Returns the next h [B, deter] from the latent [B, ...] and `action_proj` [V, B, ...]."""
         fly, h, z = self.butterfly, *(split_views(x, self.equivariant) for x in last)
-        x = pointwise(F.silu, fly(self.z_in(fly(z), heard)))
+        x = pointwise(F.silu, fly(self.z_in(fly(z), action_proj)))
         gates = fly(self.gates(fly(torch.cat((x, h), -1))))
         return pointwise(self.rssm.cell.gated, gates, h).flatten(-2)
 
-    def look(self, h: Tensor, seen: Tensor) -> Tensor:
-        """Returns the posterior's logits [B, z] from h [B, deter] and `seen` [V, B, ...]."""
+    def posterior_logits(self, h: Tensor, embed_proj: Tensor) -> Tensor:
+        """Returns the posterior's logits [B, z] from h [B, deter] and `embed_proj` [V, B, ...]."""
         fly = self.butterfly
-        parities = self.h_seen(fly(split_views(h, self.equivariant)), seen)
+        parities = self.h_seen(fly(split_views(h, self.equivariant)), embed_proj)
         x = pointwise(F.silu, fly(parities))
         return fly(self.posterior(fly(x))).flatten(-2)
 
     def fused(
-        self, last: Latent, heard: Tensor, seen: Tensor, first: Tensor, noise: Tensor | None
-    ) -> fused_loop.Followed:
-        """`Rssm.follow` by Triton's kernels."""
+        self,
+        last: Latent,
+        action_proj: Tensor,
+        embed_proj: Tensor,
+        first: Tensor,
+        noise: Tensor | None,
+    ) -> fused_loop.LoopOutput:
+        """`Rssm.observe` by Triton's kernels."""
         rssm = self.rssm
         assert rssm.posterior.bias is not None
         layers = fused_loop.Layers(
@@ -175,8 +186,8 @@ class Steps:
         )
         cfg = fused_loop.LoopCfg(
             latent=rssm.latent,
-            in_norm=Between("silu", eps=rssm.in_norm.eps),
-            seen_norm=Between("silu", eps=rssm.seen_norm.eps),
-            gates=Gates(rssm.cell.norm.eps, rssm.cell.update_bias),
+            in_norm=HiddenCfg("silu", eps=rssm.in_norm.eps),
+            seen_norm=HiddenCfg("silu", eps=rssm.seen_norm.eps),
+            gates=GateCfg(rssm.cell.norm.eps, rssm.cell.update_bias),
         )
-        return fused_loop.follow(heard, seen, first, noise, *last, layers, cfg)
+        return fused_loop.run_loop(action_proj, embed_proj, first, noise, *last, layers, cfg)

@@ -150,7 +150,7 @@ def test_one_drives_others_watch_and_a_closed_tab_costs_nothing(page, browser, v
     assert page.page.locator("label", has_text="forward").count() == 0
     other.page.close()
     page.page.locator("label", has_text="forward").wait_for(state="attached")
-    assert page.strangers == other.strangers == []
+    assert page.outside_requests == other.outside_requests == []
     assert page.errors == other.errors == []
     page.page.close()
     wait_until(lambda: not viewer._visitors)

@@ -102,7 +102,9 @@ def test_faults_change_what_is_simulated(robot):
     world = LiveWorld(robot, course())
     drive(world, 0.2)
     clear = float((world.seen[0] == 1).float().mean())
-    world.spoil(Faults(darkness=0.5, payload_kg=20.0, friction=0.3, strength=0.7, latency_s=0.4))
+    world.set_faults(
+        Faults(darkness=0.5, payload_kg=20.0, friction=0.3, strength=0.7, latency_s=0.4)
+    )
     drive(world, 0.2)
     assert float((world.seen[0] == 1).float().mean()) > clear + 0.15
     drawn, camera = world.env.engine.drawn, world.env.camera

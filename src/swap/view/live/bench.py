@@ -49,7 +49,9 @@ def measure_page(settings: Settings, seconds: float) -> dict[str, float]:
 
         threading.Thread(target=stop_after_visit, daemon=True).start()
         speeds: list[tuple[float, float, float]] = []
-        viewer.told = lambda clock: speeds.append((clock.speed, clock.reserve, clock.updates_per_s))
+        viewer.on_status = lambda clock: speeds.append(
+            (clock.speed, clock.reserve, clock.updates_per_s)
+        )
         viewer.run()
         frames, size = answers.get(timeout=10)
     finally:

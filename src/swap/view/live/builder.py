@@ -1,4 +1,4 @@
-"""The tab on which a course is put together of pieces, run, and saved as a file.
+"""The tab on which a course is put together from pieces, run, and saved as a file.
 
 The course is the file's text, which can be edited; buttons add pieces to it.
 """
@@ -30,7 +30,7 @@ FIRST = CoursePlan("my course", (Box(),))
 
 
 class Builder:
-    """Widgets for the present container of a visitor's page."""
+    """Adds the widgets of this tab to the present container of a visitor's page."""
 
     def __init__(
         self, gui: viser.GuiApi, ask: Callable[[Callable[[Settings], Settings]], None]
@@ -73,7 +73,7 @@ class Builder:
         self._ask(lambda s: replace(s, course=replace(s.course, plan=plan)))
 
     def _tried(self, work: Callable[[], None]) -> None:
-        """What is wrong with a course is told below it."""
+        """Does the work; a mistake in the course is shown below it."""
         try:
             work()
         except UserError as error:

@@ -1,4 +1,4 @@
-"""Keeps the simulation at real time, and tells whether it is."""
+"""Keeps the simulation at real time, and measures whether it keeps up."""
 
 import time
 from collections import deque
@@ -12,7 +12,7 @@ LATE_S = 0.2
 
 
 class RealTimeClock:
-    """`wait` after each control step."""
+    """Call `wait` after each control step."""
 
     def __init__(self) -> None:
         self._due = time.perf_counter()
@@ -21,13 +21,13 @@ class RealTimeClock:
         self._awake = self._due
 
     def restart(self) -> None:
-        """After a rest, which is not made up for."""
+        """Starts anew after a rest; the time of the rest is not made up for."""
         self._due = self._awake = time.perf_counter()
         self._steps.clear()
         self._updates.clear()
 
     def wait(self, rate: float) -> None:
-        """Until the next step is due; at `rate` 0.5 time goes half as fast."""
+        """Waits until the next step is due; at `rate` 0.5 time goes half as fast."""
         now = time.perf_counter()
         self._steps.append((now, now - self._awake))
         while now - self._steps[0][0] > WINDOW_S:
@@ -38,7 +38,7 @@ class RealTimeClock:
         self._awake = time.perf_counter()
 
     def sent(self) -> None:
-        """The page got an update."""
+        """Counts an update that was sent to the page."""
         self._updates.append(time.perf_counter())
         while self._updates[-1] - self._updates[0] > WINDOW_S:
             self._updates.popleft()

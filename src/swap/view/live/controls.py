@@ -1,4 +1,4 @@
-"""The driver's side of the page: sliders, menus, switches, keys. Whoever watches has none of it.
+"""The driver's side of the page: sliders, menus, switches, keys. Visitors who watch get none of it.
 
 Every widget asks the viewer for other settings and is set to what they have become: two ways to the
 same thing, a slider and a key, say, always show the same.
@@ -54,7 +54,7 @@ FAULTS = {
 
 
 class Controls:
-    """Of one visitor, until `remove`."""
+    """The widgets of one visitor, until `remove`."""
 
     def __init__(
         self,
@@ -83,7 +83,7 @@ class Controls:
         self.sync(settings)
 
     def sync(self, settings: Settings) -> None:
-        """All widgets show these."""
+        """Makes all widgets show these settings."""
         self._fit_size(settings.course)
         for widget, read in self._readers:
             widget.value = read(settings)
@@ -192,7 +192,7 @@ class Controls:
 
     # --- widgets --------------------------------------------------------------------------------
     def _bind(self, widget: Any, change: Callable[[Settings, Any], Settings], read: Read) -> None:
-        """A visitor's turn of the `widget` changes settings; what we set it to does not."""
+        """Lets a visitor's change of the `widget` change settings; our own changes of it do not."""
 
         def turned(event: viser.GuiEvent) -> None:
             if event.client is not None:
@@ -214,7 +214,7 @@ class Controls:
         group.on_click(lambda _: self._act[group.value]())
 
     def _fit_size(self, course: CourseChoice) -> None:
-        """The slider has the range of the family, in its unit."""
+        """Gives the slider the range of the family, in its unit."""
         family = FAMILIES[course.family]
         span, slider = family.size, self._size
         flat = span.low == span.high
@@ -243,7 +243,7 @@ def with_sticks(said: str, s: Settings) -> Settings:
 
 
 def with_family(s: Settings, family: str) -> Settings:
-    """The size is another one, too: a quarter up the range."""
+    """Chooses another family, at a quarter of its range."""
     if family == SEVERAL:
         return s
     size = round(FAMILIES[family].size.at(0.25), 2)
@@ -251,12 +251,13 @@ def with_family(s: Settings, family: str) -> Settings:
 
 
 def obstacle(s: Settings) -> str:
-    """What the menu shows."""
+    """The entry that the menu of obstacles shows."""
     return s.course.family if s.course.plan is None else SEVERAL
 
 
 def of(part: str, name: str) -> tuple[Callable[[Settings, Any], Settings], Read]:
-    """How to change one field of a part of the settings, and how to read it."""
+    """Two functions for one field of a part of the settings: one that changes it, one that reads
+    it."""
 
     def change(s: Settings, x: Any) -> Settings:
         return replace(s, **{part: replace(getattr(s, part), **{name: x})})
@@ -265,16 +266,16 @@ def of(part: str, name: str) -> tuple[Callable[[Settings, Any], Settings], Read]
 
 
 def base_of(model: str) -> str:
-    """The robot that an arm is one of: `swap` of `swap-no-eq`."""
+    """The robot that an arm belongs to: `swap` for `swap-no-eq`."""
     return model.partition(PLAIN)[0]
 
 
 def plain_arm_of(model: str, known: Sequence[str]) -> str | None:
-    """A model of its plain arm, if there is one."""
+    """The model of this robot's plain arm, if there is one."""
     start = f"{base_of(model)}{PLAIN}"
     return next((name for name in known if name.startswith(start)), None)
 
 
 def models(now: Settings) -> tuple[str, ...]:
-    """Those in the models folder, and the one that was named."""
+    """The models in the models folder, and the one that was named."""
     return tuple(dict.fromkeys([now.model, *known_models()]))

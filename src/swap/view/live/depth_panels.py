@@ -1,4 +1,4 @@
-"""Shows depth images beside the scene: what there is to see, is seen, is believed, was foreseen."""
+"""Shows four depth images beside the scene: true, seen by the camera, reconstructed, predicted."""
 
 import math
 from collections.abc import Mapping
@@ -24,7 +24,7 @@ class DepthPicture(NamedTuple):
 
 
 class DepthPanels:
-    """A panel of its own, for all visitors."""
+    """Shows the images in a panel of its own, for all visitors."""
 
     def __init__(self, server: viser.ViserServer) -> None:
         self._images: dict[str, viser.GuiImageHandle] = {}
@@ -45,7 +45,7 @@ class DepthPanels:
 
 
 class DepthBoard:
-    """The same as pictures in the scene, for recordings, which have no panels."""
+    """Shows the same images in the scene, for recordings, which have no panels."""
 
     def __init__(self, server: viser.ViserServer) -> None:
         blank, tilt = enlarged(torch.ones(64, 64)), math.radians(BOARD_TURN_DEG)
@@ -83,7 +83,7 @@ class DepthBoard:
 
 
 def depth_pictures(true: Tensor, seen: Tensor, mind: Imagination | None) -> dict[str, DepthPicture]:
-    """Of depth images [rows, cols], by the names of panels."""
+    """Makes pictures of depth images [rows, cols], by the names of their panels."""
     shown = {
         "true depth": DepthPicture("true depth, bright is near", true),
         "camera": DepthPicture("camera", seen),
@@ -91,8 +91,8 @@ def depth_pictures(true: Tensor, seen: Tensor, mind: Imagination | None) -> dict
     if mind is None or mind.images is None:
         return shown
     age_s = mind.images.ticks * mind.k * CONTROL_DT
-    shown["reconstructed"] = DepthPicture("reconstructed", mind.images.believed[0])
-    shown["predicted"] = DepthPicture(f"predicted {age_s:.1f} s ago", mind.images.foreseen[0])
+    shown["reconstructed"] = DepthPicture("reconstructed", mind.images.reconstructed[0])
+    shown["predicted"] = DepthPicture(f"predicted {age_s:.1f} s ago", mind.images.predicted[0])
     for name in NAMES[1:]:
         label, depth = shown[name]
         off = error_m(mind.code, depth, true)
@@ -101,5 +101,5 @@ def depth_pictures(true: Tensor, seen: Tensor, mind: Imagination | None) -> dict
 
 
 def enlarged(depth: Tensor) -> np.ndarray:
-    """2.5 screen pixels a pixel: all four then fit on a laptop's screen."""
+    """Enlarges an image to 2.5 screen pixels per pixel: all four then fit on a laptop's screen."""
     return to_picture(depth, 5)[::2, ::2]

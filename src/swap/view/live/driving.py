@@ -1,4 +1,4 @@
-"""Lets a hand drive: commands that are set from outside, in an episode that nothing ends."""
+"""Lets a person drive the robot: commands come from outside, and nothing ends the episode."""
 
 from dataclasses import dataclass
 
@@ -21,7 +21,7 @@ TURN_RPS = 1.0
 
 @dataclass(frozen=True)
 class Command:
-    """What the robot is told."""
+    """A velocity command."""
 
     forward_mps: float = 0.0
     left_mps: float = 0.0
@@ -41,7 +41,7 @@ class Command:
             )
 
     def more(self, forward_mps: float, left_mps: float, turn_rps: float) -> "Command":
-        """By so much, as far as robots are trained."""
+        """The command changed by this much, as far as robots are trained."""
         low, high = FORWARD_MPS
         forward, left = self.forward_mps + forward_mps, self.left_mps + left_mps
         turn = self.turn_rps + turn_rps
@@ -53,7 +53,7 @@ class Command:
 
 
 class DrivenCommands(Commands):
-    """One command for the first world, and its mirror image for a second."""
+    """Gives the first world one command, and a second world its mirror image."""
 
     def __init__(self, env: ParkourEnv) -> None:
         super().__init__(env.commands.cfg, env.rng, env.known_empty)
@@ -61,7 +61,7 @@ class DrivenCommands(Commands):
         self._sides = torch.tensor([1.0, -1.0])[: env.n]
 
     def drive(self, command: Command, heading_rad: Tensor) -> None:
-        """From now on; `heading_rad` [N]: the present ones."""
+        """Holds this command from now on; `heading_rad` [N] are the present headings."""
         turns = command.turn_rps * self._sides
         # When it stops turning, it holds the heading that it has then.
         let_go = (turns == 0) & (self._turn != 0)
@@ -77,12 +77,12 @@ class DrivenCommands(Commands):
 
 
 class DrivenTasks(FixedTasks):
-    """An episode goes on whatever happens; `reason` [N] keeps how it would have ended first."""
+    """Lets an episode go on whatever happens; `reason` [N] keeps how it would have ended first."""
 
     def running(self, fresh: Tensor) -> Tensor:
         return torch.ones_like(self.idle)
 
-    def conclude(self, frame: Frame, verdict: Verdict, late: Tensor) -> Tensor:
+    def end_episodes(self, frame: Frame, verdict: Verdict, late: Tensor) -> Tensor:
         first = ~self.idle & verdict.ended
         torch.where(first, verdict.reason, self.reason, out=self.reason)
         torch.where(self.idle, self.steps, frame.steps, out=self.steps)

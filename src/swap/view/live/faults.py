@@ -1,4 +1,4 @@
-"""Says what is wrong with the robot, its camera and the ground: what does it take to make it fail?
+"""Sets faults of the robot, its camera and the ground, to find out what makes it fail.
 
 Nothing here is random from one robot to the next, as it is in training: each fault is a number that
 the visitor sets.
@@ -20,7 +20,8 @@ LATENCY_S = 0.5
 
 @dataclass(frozen=True)
 class Faults:
-    """Of camera, body and ground. The defaults are those of training, or their middle."""
+    """Faults of camera, body and ground. The defaults are those of training, or the middle of their
+    range."""
 
     holes: float = 0.05
     """Each image loses up to this share of its pixels, in a few discs."""
@@ -49,7 +50,7 @@ class Faults:
             raise UserError(f"faults.latency_s={self.latency_s:g}; use at most {LATENCY_S:g} s")
 
     def apply(self, env: ParkourEnv) -> None:
-        """All but darkness, from now on."""
+        """Applies all but darkness, from now on."""
         given = nominal(env.robot, env.n)
         given.friction.fill_(self.friction)
         given.payload.fill_(self.payload_kg)
@@ -63,15 +64,15 @@ class Faults:
 
 
 class Darkness:
-    """Blanks pixels of images, other ones at every tick; the mirrored robot's are the mirror
-    image."""
+    """Blanks pixels of images, others at every tick; a mirrored robot loses the mirrored pixels."""
 
     def __init__(self, seed: int) -> None:
         self._generator = torch.Generator().manual_seed(seed)
         self._luck: Tensor | None = None
 
     def __call__(self, images: Tensor, share: float, tick: bool) -> Tensor:
-        """[N, rows, cols], N = 1 or a mirrored pair; a `tick` has new images."""
+        """Blanks a share of images [N, rows, cols] of one robot or of a mirrored pair; at a `tick`
+        the images are new."""
         if share <= 0:
             return images
         if tick or self._luck is None:

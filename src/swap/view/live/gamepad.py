@@ -44,14 +44,14 @@ FRAME = f'<iframe style="display:none" srcdoc="{escape(f"<script>{SCRIPT}</scrip
 
 
 def add_gamepad(gui: viser.GuiApi) -> Any:
-    """The frame, and the field that it writes into."""
+    """Adds the frame to the page; returns it and the field that it writes into."""
     gui.add_html(FRAME)
     return gui.add_text(LABEL, "")
 
 
 def command_of(said: str) -> Command | None:
-    """What the sticks ask for: shares of the way ahead, left, and of the turn to the left, each
-    from -1 to 1; None for what is no such thing."""
+    """Reads what the sticks ask for: fractions of the speed ahead, to the left, and of the turn to
+    the left, each from -1 to 1; None if the text is something else."""
     try:
         ahead, left, turn = (min(max(float(word), -1.0), 1.0) for word in said.split())
     except ValueError:

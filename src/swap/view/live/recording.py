@@ -24,7 +24,7 @@ LONGEST_S = 300.0
 
 
 class Recording:
-    """Of all that a server's scene shows from now on."""
+    """Records all that a server's scene shows from now on."""
 
     def __init__(self, server: PageServer, title: str) -> None:
         self._scene, self._title = server.get_scene_serializer(), title
@@ -32,7 +32,7 @@ class Recording:
         self._page = ""  # when it is full
 
     def wait(self, seconds: float) -> None:
-        """So long what is shown now stays."""
+        """Keeps what is shown now for so many seconds."""
         if self._page:
             return
         self._scene.insert_sleep(seconds)
@@ -41,7 +41,7 @@ class Recording:
             self._page = self._scene.as_html()
 
     def save(self, path: Path) -> None:
-        """Once, at the end."""
+        """Writes the file; call it once, at the end."""
         page = self._page or self._scene.as_html()
         page = page.replace("<title>Viser</title>", f"<title>{html.escape(self._title)}</title>")
         with atomic_write(path) as file:
@@ -49,7 +49,7 @@ class Recording:
 
 
 class RecordedAttempts:
-    """Attempts of `swap play`, one after the other: a scene that nobody watches meanwhile."""
+    """Records attempts of `swap play` one after the other, in a scene that nobody watches."""
 
     def __init__(self, title: str, every: int = 2) -> None:
         """`every`: so many control steps are one frame."""
@@ -64,7 +64,7 @@ class RecordedAttempts:
         self._stage.set(env, course)
 
     def add(self, env: ParkourEnv, mind: Imagination | None, obs: Mapping[str, Tensor]) -> None:
-        """Every control step."""
+        """Adds a control step."""
         assert env.camera is not None
         tick = self._steps % env.camera.cfg.every == 0
         if tick:

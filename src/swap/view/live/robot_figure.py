@@ -18,7 +18,7 @@ GHOST_OPACITY = 0.35
 
 
 class RobotFigure:
-    """One robot below the node `root`; `place` it as often as it moves."""
+    """Draws one robot below the node `root`; `place` it as often as it moves."""
 
     def __init__(
         self, server: viser.ViserServer, root: str, robot: Robot, *, ghost: bool = False
@@ -44,7 +44,7 @@ class RobotFigure:
             self._add_capsule(f"{path}/housing", np.zeros(3), hip, leg.thigh_radius, colour)
 
     def place(self, base_pos: np.ndarray, base_quat: np.ndarray, joint_pos: np.ndarray) -> None:
-        """In the frame of `root`."""
+        """Moves the robot, in the frame of `root`."""
         trunk, *links = self._bodies
         trunk.position, trunk.wxyz = base_pos, base_quat
         half = np.asarray(joint_pos, float)[:, None] / 2
@@ -85,7 +85,8 @@ class RobotFigure:
         )
 
     def _colour(self, part: str) -> Colour:
-        """Left and right differ, and legs darken towards the foot, as in films."""
+        """The colour of a part: left and right differ, and legs darken towards the foot, as in
+        films."""
         if self._ghost:
             return GHOST
         if part.startswith("trunk"):

@@ -1,5 +1,5 @@
-"""Draws what is around a robot: its course, its camera's view, forces, and the ground it believes
-in."""
+"""Draws what is around a robot: its course, its camera's view, forces, and the ground as its world
+model decodes it."""
 
 import math
 
@@ -27,7 +27,7 @@ RIGHT, WRONG = np.array([20.0, 110.0, 45.0]), np.array([200.0, 25.0, 15.0])
 
 
 def add_course(server: viser.ViserServer, root: str, course: Course) -> None:
-    """Boxes below the node `root`, coloured by the height of their tops."""
+    """Draws the boxes below the node `root`, coloured by the height of their tops."""
     with server.atomic():
         server.scene.add_frame(root, show_axes=False)
         for k in range(course.n):
@@ -41,7 +41,7 @@ def add_course(server: viser.ViserServer, root: str, course: Course) -> None:
 
 
 def tint(height_m: float) -> tuple[float, float, float]:
-    """As in films."""
+    """The colour of a height, as in films."""
     at, colours = zip(*TINTS, strict=True)
     red, green, blue = (
         BRIGHTNESS * float(np.interp(height_m, at, line)) for line in zip(*colours, strict=True)
@@ -52,7 +52,7 @@ def tint(height_m: float) -> tuple[float, float, float]:
 def add_frustum(
     server: viser.ViserServer, trunk: str, robot: Robot, optics: OpticsCfg
 ) -> viser.CameraFrustumHandle:
-    """What the depth camera looks at, below the node of the trunk."""
+    """Draws what the depth camera looks at, below the node of the trunk."""
     half_width = math.tan(math.radians(optics.fov_deg) / 2)
     s, c = math.sin(robot.camera.pitch), math.cos(robot.camera.pitch)
     # Columns: right, down and ahead of the camera, in the base frame.
@@ -71,7 +71,7 @@ def add_frustum(
 
 
 class Forces:
-    """Arrows for what the ground does to feet, thighs, shanks and trunk."""
+    """Draws arrows for the forces of the ground on feet, thighs, shanks and trunk."""
 
     def __init__(self, server: viser.ViserServer, root: str) -> None:
         self._arrows = server.scene.add_arrows(
@@ -101,8 +101,8 @@ class Forces:
 
 
 class BelievedGround:
-    """The height map that the world model decodes, as tiles: green where it is right, red where it
-    is off."""
+    """Draws the height map that the world model decodes, as tiles: green where it is right, red
+    where it is off."""
 
     def __init__(self, server: viser.ViserServer, root: str, patch: Patch) -> None:
         self._points = np.array(patch.points)

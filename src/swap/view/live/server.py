@@ -1,4 +1,4 @@
-"""Serves the page: on this machine only if nobody asks for more, and to nobody else's page.
+"""Serves the page: by default to this machine only, and never to pages of other sites.
 
 viser opens every interface by default, takes the next port if one is in use, prints a banner and
 offers a tunnel to a server of its own. None of that happens here.
@@ -19,7 +19,7 @@ FORBIDDEN = 1008
 
 
 class PageServer(viser.ViserServer):
-    """A viser server that keeps to itself."""
+    """A viser server that does only what is asked of it."""
 
     def __init__(self, host: str = LOOPBACK, port: int = 8080) -> None:
         check_address(host, port)
@@ -36,7 +36,7 @@ class PageServer(viser.ViserServer):
         return f"http://{self.get_host()}:{self.get_port()}"
 
     def request_share_url(self, verbose: bool = True) -> str | None:
-        """Never: no data leaves the machine."""
+        """Does nothing: no data leaves the machine."""
         return None
 
     def stop(self) -> None:
@@ -45,7 +45,8 @@ class PageServer(viser.ViserServer):
 
     def is_own_page(self, visitor: Any) -> bool:
         """Whether a visitor comes from the page that is served here: any other page in the same
-        browser could connect, too. What is no browser says nothing, and may."""
+        browser could connect, too. A program that is no browser does not say where it comes from,
+        and may connect."""
         connection: Any = self._websock_server._live_connections.get(visitor.client_id)
         headers = {} if connection is None else connection.request.headers
         origin, host = headers.get("Origin"), headers.get("Host")
@@ -58,7 +59,7 @@ class PageServer(viser.ViserServer):
 
 
 def check_address(host: str, port: int) -> None:
-    """Refuse what cannot be listened at before anything is loaded."""
+    """Refuses an address at which nothing can listen, before anything is loaded."""
     if not 0 <= port <= 65535:
         raise UserError(f"--port {port}; use 0 (any that is free) to 65535")
     try:

@@ -19,7 +19,7 @@ RATES = (1.0, 0.5, 0.25, 0.1)
 
 @dataclass(frozen=True)
 class CourseChoice:
-    """One obstacle, a random one of its size for each seed; or a plan of several."""
+    """One obstacle, which each seed builds differently at the same size; or a plan of several."""
 
     family: str = "box"
     size: float = 0.6
@@ -35,7 +35,7 @@ class CourseChoice:
         difficulty_of(self.family, self.size)
 
     def build(self) -> Course:
-        """That of `swap play` with the same options."""
+        """Builds the course of `swap play` with the same options."""
         if self.plan is not None:
             made = self.plan.build()
         else:
@@ -53,7 +53,7 @@ class CourseChoice:
 
 @dataclass(frozen=True)
 class Settings:
-    """All of it."""
+    """All that a visitor can choose."""
 
     model: str = "swap"
     course: CourseChoice = field(default_factory=CourseChoice)
@@ -79,7 +79,7 @@ class Settings:
             raise UserError(f"rate={self.rate:g}; use one of {', '.join(map(str, RATES))}")
 
     def needs_new_world(self, other: "Settings") -> bool:
-        """Whether the change from one to the other is more than a turn of a knob."""
+        """Whether the change to the other settings needs a new world."""
         return (self.model, self.course, self.mirrored) != (
             other.model,
             other.course,

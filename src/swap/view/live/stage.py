@@ -1,4 +1,4 @@
-"""Puts a live world on the scene: robots, courses, and what can be shown of a robot's mind.
+"""Puts a live world on the scene: robots, courses, and what the world model decodes.
 
 The camera does not follow the robot: the world is moved below it. That takes one message for all
 visitors, who can look around as they like meanwhile.
@@ -26,7 +26,7 @@ GLIDE = 0.15
 
 
 class Stage:
-    """`set` a world, then `show` it as often as it moves."""
+    """Call `set` with a world, then `show` as often as it moves."""
 
     def __init__(self, server: viser.ViserServer) -> None:
         self._server = server
@@ -40,7 +40,7 @@ class Stage:
         self._parts: list[str] = []
 
     def set(self, env: ParkourEnv, course: Course) -> None:
-        """Everything is drawn anew; a second world is on the mirror image of the course."""
+        """Draws everything anew; a second world is on the mirror image of the course."""
         server = self._server
         for name in self._parts:
             server.scene.remove_by_name(name)
@@ -67,7 +67,8 @@ class Stage:
     def show(
         self, env: ParkourEnv, mind: Imagination | None, settings: Settings, tick: bool
     ) -> None:
-        """`tick`: the world model has new images, and the `mind` new beliefs."""
+        """Moves what has moved. At a `tick` the world model has new images, and the `mind` new
+        beliefs."""
         state = env.engine.state
         for k, figure in enumerate(self._figures):
             pose = (x[k].numpy() for x in (state.base_pos, state.base_quat, state.joint_pos))
@@ -84,26 +85,26 @@ class Stage:
     def _show_mind(self, env: ParkourEnv, mind: Imagination | None, settings: Settings) -> None:
         state = env.engine.state
         base = np.asarray(state.base_pos[0], float)
-        if mind is None or mind.believed is None or mind.foreseen is None:
+        if mind is None or mind.reconstructed is None or mind.predicted is None:
             return
         if settings.ground:
             heading = float(heading_of(state.base_quat)[0])
-            believed, true = np.asarray(mind.believed.body[0]), np.asarray(env.heights.body[0])
+            believed, true = np.asarray(mind.reconstructed.body[0]), np.asarray(env.heights.body[0])
             self._believed.show(base, heading, believed, true)
         else:
             self._believed.hide()
         self._ghost.root.visible = settings.ghost
         if settings.ghost:
-            foreseen = env.groups["proprioception"].unpack(mind.foreseen.prop[0])
+            predicted = env.groups["proprioception"].unpack(mind.predicted.prop[0])
             heading = float(heading_of(state.base_quat)[0])
-            pose = np.array(env.robot.default_pose) + foreseen["joint_pos"].numpy()
-            lift = float((mind.believed.body[0] - mind.foreseen.body[0]).median())
-            quat = tilted_quat(heading, foreseen["gravity"].numpy())
+            pose = np.array(env.robot.default_pose) + predicted["joint_pos"].numpy()
+            lift = float((mind.reconstructed.body[0] - mind.predicted.body[0]).median())
+            quat = tilted_quat(heading, predicted["gravity"].numpy())
             self._ghost.place(base + np.array([0.0, 0.0, lift]), quat, pose)
 
 
 def sky() -> np.ndarray:
-    """As in films: from the zenith to the horizon."""
+    """The colours of the sky, as in films: from the zenith to the horizon."""
     share = np.linspace(0, 1, 64)[:, None, None]
     colours = (1 - share) * np.array(LOOK.sky_top) + share * np.array(LOOK.sky_low)
     return (255 * colours.repeat(2, 1)).astype(np.uint8)

@@ -40,7 +40,7 @@ DEPTH_M = -4.0
 
 
 class Viewer:
-    """`run` it in the main thread; `stop` may come from any."""
+    """Call `run` in the main thread; `stop` may be called from any."""
 
     def __init__(self, server: PageServer, settings: Settings, *, record: bool = False) -> None:
         """`record`: what is shown, to be saved at the end."""
@@ -53,7 +53,7 @@ class Viewer:
         self._waiting: dict[int, viser.GuiButtonHandle] = {}
         self._running, self._over_s, self._message = True, 0.0, ""
         self.clock = RealTimeClock()
-        self.told: Callable[[RealTimeClock], object] = lambda clock: None
+        self.on_status: Callable[[RealTimeClock], object] = lambda clock: None
         """Is called several times a second."""
         self._status = server.gui.add_html("")
         self._panels = DepthPanels(server)
@@ -69,7 +69,7 @@ class Viewer:
         self._events.put(event)
 
     def change(self, change: Change) -> None:
-        """Other settings, from the next step on."""
+        """Changes settings from the next step on."""
         self._changes.put(change)
         self.ask(self._change_all)
 
@@ -92,7 +92,7 @@ class Viewer:
             self.clock.wait(self.settings.rate)
 
     def advance(self) -> None:
-        """One control step, and what there is to show of it."""
+        """Takes one control step and shows it."""
         if self.recording is not None:
             self.recording.wait(CONTROL_DT / self.settings.rate)
         tick = self.world.step()
@@ -137,13 +137,13 @@ class Viewer:
     def _tell(self) -> None:
         world, state = self.world, self.world.env.engine.state
         reason, when_s = world.end
-        told = np.asarray(world.obs["command"][0])
+        command = np.asarray(world.obs["command"][0])
         how = "under way" if reason == EndReason.RUNNING else reason_name(reason)
         rows = {
             "course": self.settings.course.title,
             "time": f"{world.time_s:.1f} s",
             "attempt": how if reason == EndReason.RUNNING else f"{how} after {when_s:.1f} s",
-            "command": f"{told[0]:.2f} ahead, {told[1]:.2f} left, {told[2]:.2f} turn",
+            "command": f"{command[0]:.2f} ahead, {command[1]:.2f} left, {command[2]:.2f} turn",
             "position": f"{float(state.base_pos[0, 0]):.2f} m",
             "real-time": "paused" if self.settings.paused else pace(self.clock),
             "visitors": f"{len(self._visitors)}",
@@ -153,12 +153,12 @@ class Viewer:
         if self._message:
             rows["note"] = self._message
         self._status.content = table(rows)
-        self.told(self.clock)
+        self.on_status(self.clock)
 
     # --- what is asked for ----------------------------------------------------------------------
     def _change_all(self) -> None:
-        """All changes that were asked for by now, at once: a slider that is dragged asks for many,
-        and each may need a new world."""
+        """Makes all changes that were asked for by now, at once: a slider that is dragged asks for
+        many, and each may need a new world."""
         wanted, asked = self.settings, False
         while not self._changes.empty():
             asked = True
@@ -179,14 +179,14 @@ class Viewer:
         if self.settings.command != self.world.command:
             self.world.drive(self.settings.command)
         if self.settings.faults != self.world.faults:
-            self.world.spoil(self.settings.faults)
+            self.world.set_faults(self.settings.faults)
         if self._driver is not None:
             self._driver.sync(self.settings)
         self._show(tick=False)
         self._tell()
 
     def _enter(self, s: Settings) -> None:
-        """A new world, drawn anew."""
+        """Makes a new world and draws it."""
         if s.model not in self._robots:
             self._robots[s.model] = load_trained(Path(s.model))
         self.world = LiveWorld(
@@ -237,7 +237,7 @@ class Viewer:
         self._tell()
 
     def _offer(self, client: viser.ClientHandle) -> None:
-        """Who watches can take the wheel."""
+        """Offers a visitor who watches to take over."""
         button = client.gui.add_button("You watch. Take the wheel")
         button.on_click(lambda _: self.ask(lambda: self._hand_over(client)))
         self._waiting[client.client_id] = button
@@ -260,13 +260,13 @@ class Viewer:
 
 
 def pace(clock: RealTimeClock) -> str:
-    """`1.00 of real time, up to 1.9; 30 updates/s`."""
+    """The speed in words: `1.00 of real time, up to 1.9; 30 updates/s`."""
     could = f"{clock.speed:.2f} of real time, up to {clock.reserve:.1f}"
     return f"{could}; {clock.updates_per_s:.0f} updates/s"
 
 
 def table(rows: dict[str, str]) -> str:
-    """As HTML; every value has an id of its own, `swap-time`."""
+    """The rows as HTML; every value has its own id, such as `swap-time`."""
     lines = [
         f"<tr><td style='opacity:.6;padding-right:.8em'>{escape(name)}</td>"
         f"<td id='swap-{escape(name)}'>{escape(value)}</td></tr>"

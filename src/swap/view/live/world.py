@@ -31,7 +31,7 @@ EPISODE_S = 1e6
 
 
 class LiveWorld:
-    """`step` it fifty times a second."""
+    """Call `step` fifty times a second."""
 
     def __init__(
         self,
@@ -61,7 +61,7 @@ class LiveWorld:
         self.reset()
 
     def reset(self) -> None:
-        """The same start, and the same luck, again."""
+        """Starts again with the same random numbers."""
         env = self.env
         env.rng.generator.manual_seed(self.seed)
         assert env.camera is not None, "a live world always has a camera"
@@ -80,13 +80,13 @@ class LiveWorld:
         self.command = command
         self.commands.drive(command, heading_of(self.env.engine.state.base_quat))
 
-    def spoil(self, faults: Faults) -> None:
-        """From now on."""
+    def set_faults(self, faults: Faults) -> None:
+        """Sets faults from now on."""
         self.faults = faults
         faults.apply(self.env)
 
     def push(self, forward_mps: float, left_mps: float) -> None:
-        """A blow: the base is suddenly so much faster, in the world's directions."""
+        """Pushes the robot: its base is at once faster by this much, in the world's directions."""
         kick = torch.tensor([[forward_mps, left_mps, 0.0]])
         linear = torch.cat([kick, VECTOR(kick)])[: self.env.n]
         everyone = torch.ones(self.env.n, dtype=torch.bool)
@@ -94,7 +94,7 @@ class LiveWorld:
 
     @torch.no_grad()
     def step(self) -> bool:
-        """One control step; returns whether the images are new."""
+        """Takes one control step; returns whether the images are new."""
         tick = self.steps % self.images_every == 0
         self.seen = self._darkness(self.obs["depth_noisy"], self.faults.darkness, tick)
         obs = {**self.obs, "depth_noisy": self.seen}
@@ -124,7 +124,7 @@ class LiveWorld:
 
     @property
     def end(self) -> tuple[EndReason, float]:
-        """How the first robot's attempt went, and when that was clear, s: it can go on after
+        """How the first robot's attempt ended and after how many seconds; it can be driven on after
         that."""
         return EndReason(int(self.tasks.reason[0])), float(self.tasks.steps[0]) * CONTROL_DT
 
@@ -139,7 +139,8 @@ class LiveWorld:
 
 
 def driven_cfg(cfg: EnvCfg) -> EnvCfg:
-    """As in training, but for what is random from robot to robot, and for what ends an episode."""
+    """The config of training, without what is random from robot to robot and what ends an
+    episode."""
     camera = cfg.camera or DepthCameraCfg()
     return replace(
         cfg,

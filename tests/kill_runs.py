@@ -1,7 +1,7 @@
 """Kills a run again and again. Every run is a fork, so that torch is loaded once, and SIGKILL ends
 it just before it makes, opens, renames or removes a file. A seed chooses the moment, not the clock.
 
-`python nursery.py TRAINEE FOLDER KILLS` prints the results as JSON for tests/runs/test_kill.py.
+`python kill_runs.py TRAINEE FOLDER KILLS` prints the results as JSON for tests/runs/test_kill.py.
 """
 
 import gc
@@ -17,39 +17,19 @@ from typing import Any
 
 import torch
 
-from swap.env import EnvCfg, TerminationCfg
-from swap.learn import PPOCfg
-from swap.policy import PolicyCfg
-from swap.presets import ParkourCfg, RunCfg, TrainCfg
-from swap.runs import Checkpoint, load, read_metrics, seed_everything, train
+from small_parkour import SMALL, figures
+from swap.presets import RunCfg, TrainCfg
+from swap.runs import load, seed_everything, train
 from swap.runs.checkpoint import FOLDER, numbered
 from swap.runs.console import PlainBoard
 from toy_preset import ToyCfg
 
-SMALL = ParkourCfg(
-    worlds=4,
-    engine="cpu",
-    env=EnvCfg(
-        families=(("flat", 1.0), ("box", 1.0)),
-        levels=2,
-        variants=1,
-        terminations=TerminationCfg(episode_length_s=0.3),
-    ),
-    policy=PolicyCfg(actor_hidden=(16,), critic_hidden=(16,)),
-    ppo=PPOCfg(steps=6, epochs=1, minibatches=2),
-)
-"""A real training config, as small as possible; episodes end in every third rollout."""
 TRAINEES: dict[str, TrainCfg] = {"toy": ToyCfg(), "parkour": SMALL}
 
 
-def sit(cfg: TrainCfg, folder: Path, iterations: int, resume: Checkpoint | None = None) -> None:
-    """Train up to `iterations` in all, without a kill."""
-    seed_everything(cfg.seed)
-    run = RunCfg(iterations=iterations, save_minutes=60.0, tensorboard=False)
-    train(cfg.build("cpu"), folder, run, resume=resume, board=PlainBoard(every_s=1e9))
-
-
-def live(kind: str, folder: Path, iterations: int | None = None, save_minutes: float = 0.0) -> None:
+def run_or_resume(
+    kind: str, folder: Path, iterations: int | None = None, save_minutes: float = 0.0
+) -> None:
     cfg = TRAINEES[kind]
     seed_everything(cfg.seed)
     train(
@@ -94,18 +74,12 @@ def kill_one(kind: str, folder: Path, operations: Operations, last: int) -> None
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         try:
             operations.watch(folder, last)
-            live(kind, folder)
+            run_or_resume(kind, folder)
         except BaseException:
             traceback.print_exc()
         os._exit(1)
     _, status = os.waitpid(child, 0)
     assert os.WIFSIGNALED(status), "the run ended by itself"
-
-
-def figures(run: Path) -> list[dict[str, float]]:
-    """Metrics by iteration, without times."""
-    timed = ("wall_s", "time/")
-    return [{k: x for k, x in row.items() if not k.startswith(timed)} for row in read_metrics(run)]
 
 
 def main(kind: str, folder: Path, kills: int) -> None:
@@ -114,7 +88,7 @@ def main(kind: str, folder: Path, kills: int) -> None:
     # Import and compile everything that is loaded on first use here; its threads end before a fork.
     rehearsal = folder.with_name("rehearsal")
     operations.watch(rehearsal)
-    live(kind, rehearsal, iterations=4)
+    run_or_resume(kind, rehearsal, iterations=4)
     gc.collect()
     longest = 3 * operations.count // 5  # there were five saves
     said: list[str] = []
@@ -126,8 +100,8 @@ def main(kind: str, folder: Path, kills: int) -> None:
             reached.append(load(folder, said.append).iteration)
     end = reached[-1] + 10
     whole = folder.with_name("never-killed")
-    live(kind, folder, end)
-    live(kind, whole, end, save_minutes=60.0)
+    run_or_resume(kind, folder, end)
+    run_or_resume(kind, whole, end, save_minutes=60.0)
     a, b = load(folder), load(whole)
     equal = a.tensors.keys() == b.tensors.keys() and all(
         torch.equal(x, b.tensors[name]) for name, x in a.tensors.items()

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from swap.nn import Linear
-from swap.nn.prepared import Prepared
+from swap.nn.weight_cache import WeightCache
 from swap.symmetry import regular
 
 
@@ -70,7 +70,7 @@ def test_weights_that_learn_are_read_at_every_call():
 
 
 def test_frozen_weights_are_made_ready_once():
-    made, weights, ready = [], [torch.ones(2)], Prepared()
+    made, weights, ready = [], [torch.ones(2)], WeightCache()
     for _ in range(3):
         ready(weights, lambda: made.append(1) or 5)
     assert made == [1]

@@ -1,5 +1,5 @@
-"""Tests runs of two processes: resumed, interrupted, or left by a crashed process: `python
-pair_runs.py FOLDER`."""
+"""Tests runs of two processes: resumed, interrupted, or left by a crashed process:
+`python two_process_runs.py FOLDER`."""
 
 import os
 import signal
@@ -10,14 +10,14 @@ from typing import Any
 import torch
 
 import tiny_swap
-from nursery import SMALL, figures
-from pair import begin, play
+from small_parkour import SMALL, figures
 from swap.distributed import PeerLostError, ProcessGroup
 from swap.presets import RunCfg
 from swap.runs import load, seed_everything, train
 from swap.runs.checkpoint import FOLDER, numbered
 from swap.runs.console import PlainBoard
 from swap.runs.distributed_trainable import OTHERS
+from two_processes import one_thread, play_scenarios
 
 
 class Silent(PlainBoard):
@@ -28,7 +28,7 @@ class Silent(PlainBoard):
         pass
 
 
-def sit(cfg, folder, processes, iterations, what=lambda iteration: None):
+def train_until(cfg, folder, processes, iterations, what=lambda iteration: None):
     """Train up to `iterations` in all, and call `what` before each."""
     seed_everything(processes.rank)
     run = RunCfg(iterations=iterations, save_minutes=60.0, tensorboard=False)
@@ -45,9 +45,9 @@ def sit(cfg, folder, processes, iterations, what=lambda iteration: None):
 
 
 def resumed(processes: ProcessGroup, folder: Path, cfg) -> dict[str, Any]:
-    sit(cfg, folder / "straight", processes, 4)
+    train_until(cfg, folder / "straight", processes, 4)
     for iterations in (2, 4):
-        sit(cfg, folder / "twice", processes, iterations)
+        train_until(cfg, folder / "twice", processes, iterations)
         processes.broadcast()  # the others load what the leader has written
     if processes.rank:
         return {}
@@ -70,7 +70,7 @@ def interrupted(processes: ProcessGroup, folder: Path) -> dict[str, Any]:
         if iteration == 3:
             os.kill(os.getpid(), signal.SIGINT)
 
-    outcome = sit(SMALL, folder / "run", processes, 50, what)
+    outcome = train_until(SMALL, folder / "run", processes, 50, what)
     return {"interrupted": outcome.interrupted, "iteration": outcome.iteration}
 
 
@@ -81,14 +81,14 @@ def crashed(processes: ProcessGroup, folder: Path) -> dict[str, Any]:
             os._exit(3)
 
     try:
-        sit(SMALL, folder / "run", processes, 50, what)
+        train_until(SMALL, folder / "run", processes, 50, what)
     except PeerLostError as lost:
         return {"lost": str(lost)}
     return {}
 
 
 def main(folder: Path) -> None:
-    begin()
+    one_thread()
     tiny_swap.CFG.build("cpu").iterate()  # so that lazy compilation happens before the forks
     scenarios = {
         "blind": lambda processes: resumed(processes, folder / "blind", SMALL),
@@ -96,7 +96,7 @@ def main(folder: Path) -> None:
         "interrupted": lambda processes: interrupted(processes, folder / "interrupted"),
         "crashed": lambda processes: crashed(processes, folder / "crashed"),
     }
-    play(scenarios, folder)
+    play_scenarios(scenarios, folder)
 
 
 if __name__ == "__main__":

@@ -1,5 +1,7 @@
-"""`python early.py EVENT WORD SIGNAL COMMAND ...` runs a swap command and sends itself a signal at
-the first audit event of that name (import, open, os.mkdir, ...) whose first argument contains WORD.
+"""Runs a swap command that sends itself a signal.
+
+`python signal_at.py EVENT WORD SIGNAL COMMAND ...` sends it at the first audit event of that name
+(import, open, os.mkdir, ...) whose first argument contains WORD.
 """
 
 import os

@@ -1,7 +1,8 @@
-"""Keeps what layers make of their weights, such as scaled and stacked ones, once these are frozen.
+"""Keeps what layers derive from their weights, such as scaled and stacked weights, while these are
+frozen.
 
-A batch of one spends more time on making weights ready than on using them. Networks that only act
-are frozen (`requires_grad_(False)`), and then find them ready; the numbers are the same.
+A batch of one spends more time on deriving such weights than on using them. Networks that only act
+are frozen (`requires_grad_(False)`), so they derive them once; the numbers are the same.
 """
 
 from collections.abc import Callable, Sequence
@@ -13,10 +14,10 @@ from torch import Tensor
 T = TypeVar("T")
 
 
-class Prepared(Generic[T]):
-    """Call it with the parameters and with what makes a thing of them: it is made anew if one of
-    them can learn (a fused optimiser writes to weights unseen), if one has been written to, and on
-    a GPU, whose recordings make it in every replay."""
+class WeightCache(Generic[T]):
+    """Call it with the parameters and a function that derives something from them. The function is
+    called again if a parameter can learn (a fused optimiser writes to weights unnoticed), if one
+    was written to, and always on a GPU, where a recording repeats it in every replay."""
 
     def __init__(self) -> None:
         self._key: list[tuple[int, int]] = []

@@ -1,7 +1,7 @@
 """Runs two processes that train together, as forks of this one, so that torch is loaded once.
 
-tests/pair_learn.py and tests/pair_runs.py are scripts of scenarios; each prints, as JSON for a
-test, what every scenario returned in both processes.
+two_process_learning.py and two_process_runs.py are scripts of scenarios; each prints, as JSON for
+a test, what every scenario returned in both processes.
 """
 
 import gc
@@ -15,28 +15,28 @@ from typing import Any
 import torch
 import torch.distributed as dist
 
-from script import told_by
+from scripts import run_script
 from swap.distributed import ProcessGroup
 
 SIZE = 2
 
 
-def watch(script: str, folder: Path) -> dict[str, list[Any]]:
+def run_scenarios(script: str, folder: Path) -> dict[str, list[Any]]:
     """Run a script of scenarios and return what each of them returned in both processes."""
-    told: dict[str, list[Any]] = told_by(script, folder)[0]
+    told: dict[str, list[Any]] = run_script(script, folder)[0]
     for name, each in told.items():
         for one in each:
             assert isinstance(one, dict), f"{name}: {one}"  # otherwise it is a traceback
     return told
 
 
-def play(scenarios: Mapping[str, Callable[[ProcessGroup], Any]], folder: Path) -> None:
+def play_scenarios(scenarios: Mapping[str, Callable[[ProcessGroup], Any]], folder: Path) -> None:
     """Called by a script: run all scenarios and print what they returned."""
     gc.collect()  # so that threads of imported or compiled code end before a fork
     print(json.dumps({name: both(work, folder / name) for name, work in scenarios.items()}))
 
 
-def begin() -> None:
+def one_thread() -> None:
     torch.set_num_threads(1)
     os.environ.setdefault("GLOO_SOCKET_IFNAME", "lo")
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 
-def told_by(script: str, *words: str | Path) -> tuple[Any, str]:
+def run_script(script: str, *words: str | Path) -> tuple[Any, str]:
     """The last line that it printed, read as JSON, and its stderr."""
     done = subprocess.run(
         # Python warns of forks in a process with threads; these threads are idle.

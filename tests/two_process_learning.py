@@ -1,5 +1,5 @@
-"""Compares one process with all samples to two with half of them each: `python pair_learn.py
-FOLDER`."""
+"""Compares one process with all samples to two with half of them each:
+`python two_process_learning.py FOLDER`."""
 
 import hashlib
 import sys
@@ -11,7 +11,6 @@ from typing import Any
 import torch
 
 import toy_model
-from pair import SIZE, begin, play
 from swap.distributed import ProcessGroup
 from swap.env import Spaces
 from swap.learn import AMP, AMPCfg, ModelCfg, ModelLearner, ReplayBuffer, SymmetryCfg, Trainer
@@ -22,6 +21,7 @@ from swap.nn import RunningNorm
 from swap.state_dict import copy_into
 from swap.symmetry import signs
 from toy_world import Toy, small
+from two_processes import SIZE, one_thread, play_scenarios
 
 CPU = torch.device("cpu")
 WORLDS = 32
@@ -254,13 +254,13 @@ def training(processes: ProcessGroup) -> dict[str, Any]:
 
 
 def main(folder: Path) -> None:
-    begin()
+    one_thread()
     Trainer(small(), Toy(4)).iterate()  # so that lazy imports happen before the forks
     several: dict[str, Callable[[ProcessGroup], Any]] = {
         f"ppo {kind}": lambda processes, kind=kind: ppo(processes, kind) for kind in KINDS
     }
     single = (fault, model, amp, statistics, whole_iterations, training)
-    play(several | {each.__name__.replace("_", " "): each for each in single}, folder)
+    play_scenarios(several | {each.__name__.replace("_", " "): each for each in single}, folder)
 
 
 if __name__ == "__main__":
