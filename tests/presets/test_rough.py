@@ -5,7 +5,7 @@ from dataclasses import replace
 import torch
 
 import tiny_swap
-from nursery import figures, sit
+from small_parkour import figures, train_until
 from swap import conditions as rough
 from swap.env import TerminationCfg
 from swap.presets import PRESETS
@@ -74,9 +74,9 @@ def test_every_part_learns():
 
 
 def test_two_and_two_iterations_are_four_bit_for_bit(tmp_path):
-    sit(TINY, tmp_path / "four", 4)
-    sit(TINY, tmp_path / "two", 2)
-    sit(TINY, tmp_path / "two", 4, resume=load(tmp_path / "two"))
+    train_until(TINY, tmp_path / "four", 4)
+    train_until(TINY, tmp_path / "two", 2)
+    train_until(TINY, tmp_path / "two", 4, resume=load(tmp_path / "two"))
     four, two = load(tmp_path / "four"), load(tmp_path / "two")
     assert four.tensors.keys() == two.tensors.keys()
     assert any(name.endswith("pixel_holes") for name in four.tensors)
