@@ -154,9 +154,7 @@ class PPO:
         self._longer = torch.ones((), device=device)
         # A tensor, since recorded steps read it again each time.
         self._desired_kl = torch.tensor(cfg.desired_kl or 0.0, device=device)
-        self.adam = GuardedAdam(
-            self.parameters, self.lr, capturable=self.step.enabled, divisor=self._longer
-        )
+        self.adam = GuardedAdam([(self.parameters, 0.0)], self.lr, divisor=self._longer)
 
     def update(self, generator: torch.Generator, desired_kl: float | None = None) -> None:
         """Runs all epochs over the rollout, whose advantages must be filled in. The learning rate
