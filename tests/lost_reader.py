@@ -1,5 +1,5 @@
-"""Stops runs whose output is read, and runs whose reader is gone when the signal comes; every run is
-a fork, so that torch is loaded once.
+"""Stops runs whose output is read, and runs whose reader is gone when the signal comes; every run
+is a fork, so that torch is loaded once.
 
 `python lost_reader.py FOLDER TRIES` prints exit codes, what was printed, and the iterations done
 and saved, as JSON for tests/cli/test_signals.py.

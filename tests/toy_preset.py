@@ -89,7 +89,7 @@ class Toy:
 
     @torch.no_grad()
     def _descend(self, gradients: Sequence[Tensor]) -> None:
-        """A step of Adam. (torch's own class loads torch's compiler, and these runs start often.)"""
+        """A step of Adam. (torch's own class loads torch's compiler; these runs start often.)"""
         a, b = self.cfg.fit.betas
         for p, g, row in zip(self.net.parameters(), gradients, self.moments, strict=True):
             mean = row["exp_avg"].lerp_(g, 1 - a) / (1 - a**self.count)

@@ -17,6 +17,7 @@ from swap.runs.checkpoint import FOLDER, numbered
 from swap.runs.metrics import read_metrics
 from swap.study.plan import Folder
 from swap.study.study import read_study
+from swap.view.play import play
 
 
 def figures(path):
@@ -37,7 +38,7 @@ def test_a_study_that_ships_runs_from_end_to_end(name, in_process, tmp_path, mon
     started: list[str] = []
 
     def breaks_down(env):
-        budget = [5]
+        budget = [13]
 
         def start(command, log):
             if not budget[0]:
@@ -49,7 +50,10 @@ def test_a_study_that_ships_runs_from_end_to_end(name, in_process, tmp_path, mon
         return start
 
     monkeypatch.setattr("swap.study.work.start_process", breaks_down)
-    monkeypatch.setattr("swap.evaluate.success.TIME_S", 0.6)  # these robots only stand about
+    # These robots only stand about.
+    monkeypatch.setattr("swap.evaluate.success.time_limit_s", lambda courses, speed_mps: 0.2)
+    monkeypatch.setattr("swap.evaluate.paired_trials.TIME_S", 0.2)
+    monkeypatch.setitem(play.__kwdefaults__, "time_s", 0.5)
     for _ in range(20):
         try:
             assert study(file, "--out", root) == 0
@@ -83,7 +87,7 @@ def test_a_study_that_ships_runs_from_end_to_end(name, in_process, tmp_path, mon
 
 def test_a_study_that_is_killed_goes_on_as_if_it_had_not_been(tiny, tmp_path, in_process):
     """Real processes; SIGKILL in the middle of a run, which then saves; and the study again."""
-    long = 200  # iterations of 24 steps
+    long = 60  # iterations of 24 steps
     tiny.write_text(tiny.read_text().replace(f"steps = {STEPS}", f"steps = {24 * long}"))
     folder, undisturbed = Folder(tmp_path / "killed"), Folder(tmp_path / "undisturbed")
     both = read_study(tiny).runs[:2]
