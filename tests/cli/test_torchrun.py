@@ -93,7 +93,7 @@ def test_a_signal_to_torchrun_is_saved_by_the_leader(one, tmp_path, sig):
     )
     with log.open("w") as file:
         team = subprocess.Popen(
-            [*START, "-m", "swap", *words, "--out", run],
+            [*START, "-m", "swap", *map(str, words), "--out", run],
             env={**os.environ, "OMP_NUM_THREADS": "1"},
             stdout=file,
             stderr=file,

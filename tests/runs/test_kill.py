@@ -1,6 +1,6 @@
-"""Kills a toy run fifty times and a real run twenty times with kill -9, before a file operation, while they save
-all the time. The operations are drawn from a seed, so that a run dies at the same moments on every
-machine."""
+"""Kills a toy run fifty times and a real run twenty times with kill -9, before a file operation,
+while they save all the time. The operations are drawn from a seed, so that a run dies at the same
+moments on every machine."""
 
 import pytest
 
