@@ -41,3 +41,12 @@ def kernels(monkeypatch):
     monkeypatch.setenv("SWAP_KERNELS", "all")
     monkeypatch.setattr(triton_launch, "launch", noted)
     return launched
+
+
+@pytest.fixture(scope="session")
+def bundle(tmp_path_factory):
+    """The bundle of a robot as small as can be."""
+    import tiny_swap
+    from swap.export.write import export
+
+    return export(tiny_swap.robot(), tmp_path_factory.mktemp("bundle") / "tiny.bundle")
