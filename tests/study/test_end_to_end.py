@@ -17,7 +17,6 @@ from swap.runs.checkpoint import FOLDER, numbered
 from swap.runs.metrics import read_metrics
 from swap.study.plan import Folder
 from swap.study.study import read_study
-from swap.view.play import play
 
 
 def figures(path):
@@ -31,7 +30,9 @@ def study(*words):
 
 
 @pytest.mark.parametrize("name", ["arms", "mirrored", "paper-reward"])
-def test_a_study_that_ships_runs_from_end_to_end(name, in_process, tmp_path, monkeypatch, capsys):
+def test_a_study_that_ships_runs_from_end_to_end(
+    name, in_process, short_trials, tmp_path, monkeypatch, capsys
+):
     """Two arms, two seeds; stopped after every few commands, and called again."""
     file, root = shrunk(name, tmp_path / f"{name}.toml"), tmp_path / "s"
     what, folder = read_study(file), Folder(tmp_path / "s")
@@ -50,10 +51,6 @@ def test_a_study_that_ships_runs_from_end_to_end(name, in_process, tmp_path, mon
         return start
 
     monkeypatch.setattr("swap.study.work.start_process", breaks_down)
-    # These robots only stand about.
-    monkeypatch.setattr("swap.evaluate.success.time_limit_s", lambda courses, speed_mps: 0.2)
-    monkeypatch.setattr("swap.evaluate.paired_trials.TIME_S", 0.2)
-    monkeypatch.setitem(play.__kwdefaults__, "time_s", 0.5)
     for _ in range(20):
         try:
             assert study(file, "--out", root) == 0
