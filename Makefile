@@ -33,8 +33,9 @@ lint: $(READY)
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports --no-logo
 
+# A worker keeps to files that follow each other, so that what their tests share is made once.
 pytest: $(READY)
-	@$(BIN)/python -m pytest -n $(JOBS) -m "not oracle"
+	@$(BIN)/python -m pytest -n $(JOBS) --dist worksteal -m "not oracle"
 
 # Python warns of forks beside threads; the forks have nothing for them to do.
 soak: $(READY)  ## kills, byte flips, random options, memory; sizes by SOAK="--kills 200 --flips 1000 ..."

@@ -37,7 +37,7 @@ class Page:
 
     def __init__(self, browser, url: str) -> None:
         # Small: every pixel is drawn by the CPU.
-        self.page = browser.new_page(viewport={"width": 1000, "height": 420})
+        self.page = browser.new_page(viewport={"width": 640, "height": 320})
         self.page.set_default_timeout(PATIENCE_MS)
         self.outside_requests: list[str] = []
         self.errors: list[str] = []

@@ -41,3 +41,22 @@ def kernels(monkeypatch):
     monkeypatch.setenv("SWAP_KERNELS", "all")
     monkeypatch.setattr(triton_launch, "launch", noted)
     return launched
+
+
+@pytest.fixture(scope="session")
+def bundle(tmp_path_factory):
+    """The bundle of a robot as small as can be."""
+    import tiny_swap
+    from swap.export.write import export
+
+    return export(tiny_swap.robot(), tmp_path_factory.mktemp("bundle") / "tiny.bundle")
+
+
+@pytest.fixture
+def short_trials(monkeypatch):
+    """Trials and films end soon, for robots that have learned nothing and only stand about."""
+    from swap.view.play import play
+
+    monkeypatch.setattr("swap.evaluate.success.time_limit_s", lambda courses, speed_mps: 0.2)
+    monkeypatch.setattr("swap.evaluate.paired_trials.TIME_S", 0.2)
+    monkeypatch.setitem(play.__kwdefaults__, "time_s", 0.5)

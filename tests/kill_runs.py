@@ -116,6 +116,7 @@ def main(kind: str, folder: Path, kills: int) -> None:
                 "equal": equal,
                 "iterations": [row["iteration"] for row in figures(folder)],
                 "metrics equal": figures(folder) == figures(whole),
+                "compiler": "torch._dynamo" in sys.modules,
             }
         )
     )

@@ -1,8 +1,8 @@
-"""Stops runs whose output reader is gone when the signal comes; every run is a fork, so that torch
-is loaded once.
+"""Stops runs whose output is read, and runs whose reader is gone when the signal comes; every run
+is a fork, so that torch is loaded once.
 
-`python lost_reader.py FOLDER TRIES` prints exit codes, and the iterations done and saved, as JSON
-for tests/cli/test_signals.py.
+`python lost_reader.py FOLDER TRIES` prints exit codes, what was printed, and the iterations done
+and saved, as JSON for tests/cli/test_signals.py.
 """
 
 import gc
@@ -24,14 +24,19 @@ from toy_run import TOY
 TRAIN = ("swap", "train", "--preset", TOY, "--device", "cpu", "--no-tensorboard", "--out")
 
 
-def stopped(run: Path, sig: int, iterations: int) -> int:
-    """The exit code of a run that loses its reader after `iterations` and is then stopped."""
+def opened(file: Path) -> int:
+    return os.open(file, os.O_CREAT | os.O_WRONLY)
+
+
+def stopped(run: Path, sig: int, iterations: int, *, read: bool) -> int:
+    """The exit code of a run that is stopped after `iterations`. It prints into RUN.out and
+    RUN.err, or loses its reader first."""
     reader, writer = os.pipe()
     child = os.fork()
     if child == 0:
         os.close(reader)
-        os.dup2(writer, 1)
-        os.dup2(writer, 2)
+        os.dup2(opened(run.with_suffix(".out")) if read else writer, 1)
+        os.dup2(opened(run.with_suffix(".err")) if read else writer, 2)
         os.close(writer)
         sys.argv = [*TRAIN, str(run)]
         try:
@@ -54,12 +59,17 @@ def main(folder: Path, tries: int) -> None:
     torch.set_num_threads(1)
     ToyCfg().build("cpu").iterate()
     gc.collect()
-    out = []
+    read, lost = {}, []
+    for sig in SIGNALS:
+        run = folder / f"my run {int(sig)}"
+        code = stopped(run, sig, 3, read=True)
+        shown = (run.with_suffix(suffix).read_text() for suffix in (".out", ".err"))
+        read[int(sig)] = (str(run), code, *shown)
     for k in range(tries):
         run, sig = folder / str(k), SIGNALS[k % len(SIGNALS)]
-        code = stopped(run, sig, 1 + k)
-        out.append((int(sig), code, load(run).iteration, len(read_metrics(run))))
-    print(json.dumps(out))
+        code = stopped(run, sig, 1 + k, read=False)
+        lost.append((int(sig), code, load(run).iteration, len(read_metrics(run))))
+    print(json.dumps({"read": read, "lost": lost}))
 
 
 if __name__ == "__main__":

@@ -85,5 +85,5 @@ def fewer(typed: str) -> str:
     for flag, few in (("--trials", "2"), ("--robots", "2")):
         if flag in words:
             words[words.index(flag) + 1] = few
-    more = {"reconstruct": ["--seconds", "0.4"], "check": ["--steps", "4"]}.get(words[0], [])
+    more = {"reconstruct": ["--seconds", "0.2"], "check": ["--steps", "2"]}.get(words[0], [])
     return shlex.join([*words, *more])

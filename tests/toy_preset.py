@@ -1,7 +1,7 @@
 """A preset for tests of runs, `--preset tests/toy_preset.py:TOY`: a small network learns a sine,
 with random numbers in every step."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -65,7 +65,10 @@ class Toy:
         self.first = nn.Linear(1, cfg.net.width)
         layers = self.first, act, nn.Linear(cfg.net.width, 1)
         self.net = nn.Sequential(*layers).to(device)
-        self.optimiser = torch.optim.Adam(self.net.parameters(), lr=cfg.fit.lr, betas=cfg.fit.betas)
+        self.moments = [
+            {key: torch.zeros_like(p) for key in ("exp_avg", "exp_avg_sq")}
+            for p in self.net.parameters()
+        ]
 
     def plan(self, steps: float) -> None:
         self.planned = steps
@@ -74,9 +77,7 @@ class Toy:
         self.count += 1
         x = torch.randn(self.cfg.fit.batch, 1).to(self.device)
         loss = (self.net(x) - torch.sin(3.0 * x)).square().mean()
-        self.optimiser.zero_grad()
-        loss.backward()
-        self.optimiser.step()
+        self._descend(torch.autograd.grad(loss, [*self.net.parameters()]))
         if self.count == self.cfg.fit.nan_at:
             with torch.no_grad():
                 self.first.weight[0] = torch.nan
@@ -86,9 +87,17 @@ class Toy:
             "fit/loss": float(loss.detach()),
         }
 
+    @torch.no_grad()
+    def _descend(self, gradients: Sequence[Tensor]) -> None:
+        """A step of Adam. (torch's own class loads torch's compiler; these runs start often.)"""
+        a, b = self.cfg.fit.betas
+        for p, g, row in zip(self.net.parameters(), gradients, self.moments, strict=True):
+            mean = row["exp_avg"].lerp_(g, 1 - a) / (1 - a**self.count)
+            square = row["exp_avg_sq"].lerp_(g * g, 1 - b) / (1 - b**self.count)
+            p -= self.cfg.fit.lr * mean / (square.sqrt() + 1e-8)
+
     def state_dict(self) -> dict[str, Tensor]:
-        rows = self.optimiser.state_dict()["state"].items()
-        moments = {f"{i}/{k}": x for i, row in rows for k, x in row.items()}
+        moments = {f"{i}/{k}": x for i, row in enumerate(self.moments) for k, x in row.items()}
         return join_states(net=self.net.state_dict(), adam=moments)
 
     def numbers(self) -> dict[str, Any]:
@@ -96,12 +105,9 @@ class Toy:
 
     def load_state_dict(self, tensors: Mapping[str, Tensor], numbers: Mapping[str, Any]) -> None:
         self.net.load_state_dict(sub_state("net/", tensors))
-        state: dict[int, dict[str, Tensor]] = {}
-        for name, x in tensors.items():
-            if name.startswith("adam/"):
-                _, i, key = name.split("/")
-                state.setdefault(int(i), {})[key] = x
-        self.optimiser.load_state_dict(self.optimiser.state_dict() | {"state": state})
+        for name, x in sub_state("adam/", tensors).items():
+            i, key = name.split("/")
+            self.moments[int(i)][key].copy_(x)
         self.count = numbers["count"]
 
 

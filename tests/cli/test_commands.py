@@ -8,16 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from command_line import swap
 from swap.cli import main as cli
 from swap.errors import UserError
 
 ROOT = Path(__file__).parents[2]
-
-
-def swap(*words: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "swap", *words], capture_output=True, text=True, check=False
-    )
 
 
 def test_help_lists_every_command_and_each_has_its_file_and_help(capsys):
@@ -48,7 +43,16 @@ def test_help_lists_every_command_and_each_has_its_file_and_help(capsys):
     ],
 )
 def test_a_mistake_is_one_line_and_exit_code_2(words, says):
-    done = swap(*words)
+    assert_one_line(swap(*words), says)
+
+
+def test_so_it_is_with_a_process():
+    words = [sys.executable, "-m", "swap", "mirror", "--robot", "apolo"]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert_one_line(done, "unknown robot 'apolo'; did you mean 'apollo'")
+
+
+def assert_one_line(done, says):
     assert done.returncode == 2
     assert done.stderr.count("\n") == 1
     assert says in done.stderr

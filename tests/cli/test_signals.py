@@ -1,5 +1,6 @@
 """Signals and lost readers: no work is lost, and the exit code says what happened."""
 
+import json
 import os
 import pty
 import signal
@@ -18,7 +19,7 @@ from toy_run import TOY
 
 CODES = {signal.SIGINT: 130, signal.SIGTERM: 143, signal.SIGHUP: 129}
 TRAIN_TOY = ("train", "--preset", TOY, "--device", "cpu", "--no-tensorboard")
-TRIES = 48
+TRIES = 24
 
 
 def command(*words: object) -> list[str]:
@@ -40,11 +41,24 @@ def assert_saved(run: Path) -> None:
     assert cli.dispatch(["train", "--preset", TOY, "--resume", str(run), "--iterations", "1"]) == 0
 
 
-def test_a_reader_that_dies_first_costs_nothing(tmp_path):
+@pytest.fixture(scope="module")
+def stopped(tmp_path_factory):
+    return run_script("lost_reader.py", tmp_path_factory.mktemp("my runs"), str(TRIES))[0]
+
+
+@pytest.mark.parametrize("sig", CODES)
+def test_ctrl_c_saves_and_ends_with_the_way_to_go_on(sig, stopped):
+    run, code, out, err = stopped["read"][str(int(sig))]
+    assert code == CODES[sig]
+    assert out.splitlines()[-1].endswith(f"go on with: swap train --resume '{run}' --preset {TOY}")
+    assert err == "stopping after this iteration, then saving; once more to stop at once\n"
+    assert_saved(Path(run))
+
+
+def test_a_reader_that_dies_first_costs_nothing(stopped):
     """`swap train 2>&1 | tee log`: Ctrl-C ends tee too, and the run's last lines have no reader."""
-    seen, _ = run_script("lost_reader.py", tmp_path, str(TRIES))
-    assert len(seen) == TRIES
-    for sig, code, saved, done in seen:
+    assert len(stopped["lost"]) == TRIES
+    for sig, code, saved, done in stopped["lost"]:
         assert code == CODES[sig]
         assert saved == done >= 1
 
@@ -124,11 +138,14 @@ def signal_at(event: str, word: str, sig: int, *words: object) -> subprocess.Com
 
 
 TINY = ("train", "--preset", "tiny", "--device", "cpu", "--worlds", 8, "--iterations", 1)
-MOMENTS = [
+EVAL = ("eval", "swap", "--family", "flat", "--points", 1, "--trials", 2, "--device", "cpu")
+MOMENTS = [  # while it imports
     ("open", "cli/__pycache__/train", signal.SIGINT),
     ("import", "torch", signal.SIGTERM),
     ("import", "numpy.linalg", signal.SIGINT),
     ("import", "mujoco", signal.SIGHUP),
+]
+LATER = [  # once it has imported the command
     ("open", "apollo", signal.SIGINT),
     ("os.mkdir", "run", signal.SIGINT),
     ("open", "run.lock", signal.SIGTERM),
@@ -136,6 +153,37 @@ MOMENTS = [
     ("os.rename", ".saving-000000", signal.SIGHUP),
     ("import", "torch.utils.tensorboard", signal.SIGINT),
 ]
+EVAL_MOMENTS = [
+    ("open", "cli/__pycache__/eval", signal.SIGINT),
+    ("import", "torch", signal.SIGINT),
+    ("import", "mujoco", signal.SIGINT),
+]
+EVAL_LATER = [
+    ("import", "swap.evaluate", signal.SIGTERM),
+    ("open", "swap.safetensors", signal.SIGHUP),
+]
+
+
+@pytest.fixture(scope="module")
+def later(tmp_path_factory):
+    """What each later moment ended with: exit code, stderr, and what should not be left behind."""
+    home = tmp_path_factory.mktemp("later")
+    cases, left = [], []
+    for words, option, moments in ((TINY, "--out", LATER), (EVAL, "--json", EVAL_LATER)):
+        for event, word, sig in moments:
+            left.append(home / str(len(cases)) / "run")
+            left[-1].parent.mkdir()
+            line = [*map(str, words), option, str(left[-1])]
+            cases.append((event, word, int(sig), line))
+    seen, _ = run_script("late.py", json.dumps(cases), home)
+    return [(*end, path) for end, path in zip(seen, left, strict=True)]
+
+
+def assert_stopped(sig, code, stderr, left):
+    assert code == CODES[sig], stderr
+    told = [line for line in stderr.splitlines() if not line.startswith("stopping after")]
+    assert told == ["swap: stopped"]
+    assert not left.exists()
 
 
 @pytest.mark.parametrize(("event", "word", "sig"), MOMENTS)
@@ -144,33 +192,27 @@ def test_a_signal_before_the_first_iteration_is_one_line_and_blocks_nothing(
 ):
     run = tmp_path / "run"
     done = signal_at(event, word, sig, *TINY, "--out", run)
-    assert done.returncode == CODES[sig], done.stderr
-    told = [line for line in done.stderr.splitlines() if not line.startswith("stopping after")]
-    assert told == ["swap: stopped"]
-    assert not run.exists()
+    assert_stopped(sig, done.returncode, done.stderr, run)
+
+
+@pytest.mark.parametrize(("event", "word", "sig"), EVAL_MOMENTS)
+def test_an_evaluation_that_is_stopped_is_one_line(event, word, sig, tmp_path):
+    out = tmp_path / "eval.json"
+    done = signal_at(event, word, sig, *EVAL, "--json", out)
+    assert_stopped(sig, done.returncode, done.stderr, out)
+
+
+@pytest.mark.parametrize("k", range(len(LATER) + len(EVAL_LATER)))
+def test_so_it_is_with_a_signal_that_comes_later(k, later):
+    (*_, sig), (code, stderr, left) = [*LATER, *EVAL_LATER][k], later[k]
+    assert_stopped(sig, code, stderr, left)
+    if k >= len(LATER):
+        assert stderr == "swap: stopped\n"
 
 
 @pytest.mark.parametrize(
-    ("event", "word", "sig"),
-    [
-        ("open", "cli/__pycache__/eval", signal.SIGINT),
-        ("import", "torch", signal.SIGINT),
-        ("import", "swap.evaluate", signal.SIGTERM),
-        ("open", "swap.safetensors", signal.SIGHUP),
-        ("import", "mujoco", signal.SIGINT),
-    ],
+    ("word", "sig"), [*zip(["swap.cli", "swap.errors", "difflib"], CODES, strict=True)]
 )
-def test_an_evaluation_that_is_stopped_is_one_line(event, word, sig, tmp_path):
-    out = tmp_path / "eval.json"
-    words = ("eval", "swap", "--family", "flat", "--points", 1, "--trials", 2, "--device", "cpu")
-    done = signal_at(event, word, sig, *words, "--json", out)
-    assert done.returncode == CODES[sig], done.stderr
-    assert done.stderr == "swap: stopped\n"
-    assert not out.exists()
-
-
-@pytest.mark.parametrize("word", ["swap.cli", "swap.errors", "difflib"])
-@pytest.mark.parametrize("sig", CODES)
 def test_a_signal_before_anyone_listens_is_no_traceback(word, sig):
     """A shell makes 128 + signal of it."""
     done = signal_at("import", word, sig, "mirror")

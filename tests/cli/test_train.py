@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from command_line import swap
 from swap.cli import main as cli
 from swap.cli.train import parse
 from swap.cli.train_argv import resolve_auto_preset
@@ -24,17 +25,12 @@ from swap.runs import load, read_metrics
 from toy_preset import ToyCfg
 from toy_run import TOY
 
-CODES = {signal.SIGINT: 130, signal.SIGTERM: 143, signal.SIGHUP: 129}
 TRAIN = ("train", "--preset", TOY, "--device", "cpu", "--no-tensorboard")
 RESUME = ("train", "--preset", TOY, "--resume")
 
 
 def command(*words: object) -> list[str]:
     return [sys.executable, "-m", "swap", *map(str, words)]
-
-
-def swap(*words: object) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(command(*words), capture_output=True, text=True, check=False)
 
 
 def wait_for(run: Path, iterations: int) -> None:
@@ -127,22 +123,6 @@ def test_killed_and_resumed_it_ends_as_if_nothing_had_been(tmp_path):
     assert losses[0] == losses[1]
 
 
-@pytest.mark.parametrize(("sig", "code"), CODES.items())
-def test_ctrl_c_saves_and_ends_with_the_way_to_go_on(tmp_path, sig, code):
-    run = tmp_path / "my run"
-    child = subprocess.Popen(
-        command(*TRAIN, "--out", run), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
-    wait_for(run, 3)
-    child.send_signal(sig)
-    out, err = child.communicate(timeout=30)
-    assert child.returncode == code
-    assert out.splitlines()[-1].endswith(f"go on with: swap train --resume '{run}' --preset {TOY}")
-    assert err == "stopping after this iteration, then saving; once more to stop at once\n"
-    assert load(run).iteration == len(read_metrics(run))
-    assert swap(*RESUME, run, "--iterations", 1).returncode == 0
-
-
 def test_on_a_narrow_terminal_the_board_is_drawn_and_ctrl_c_works(tmp_path):
     run = tmp_path / "run"
     ours, theirs = pty.openpty()
@@ -222,7 +202,8 @@ def test_any_folder_that_can_be_written_will_do(tmp_path, monkeypatch):
 
 
 def test_a_mistake_is_exit_code_2(tmp_path):
-    done = swap(*TRAIN, "--fit.bath", "3", "--out", tmp_path / "run")
+    words = command(*TRAIN, "--fit.bath", "3", "--out", tmp_path / "run")
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
     assert done.returncode == 2
     assert done.stderr.count("\n") == 1
     assert not (tmp_path / "run").exists()

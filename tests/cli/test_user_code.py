@@ -54,7 +54,7 @@ def swap(command, *words):
 
 
 @pytest.fixture
-def here(tmp_path, monkeypatch):
+def here(tmp_path, monkeypatch, short_trials):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", [*sys.path, str(tmp_path)])  # even `mine:calm` could be found
     (tmp_path / "mine.py").write_text(CODE.format(mark=str(tmp_path / "ran")))

@@ -150,6 +150,7 @@ def test_a_run_folder_gets_its_figure_a_kept_file_only_when_asked(tmp_path, caps
 def test_play_films_an_attempt(run_folder, tmp_path, capsys):
     film, still = tmp_path / "film.mp4", tmp_path / "still.png"
     words = ["play", str(run_folder), "--family", "gap", "--size", "0.5", "--mirror"]
+    words += ["--width", "160", "--fps", "12.5"]
     assert cli.dispatch([*words, "--out", str(film), "--still", str(still)]) == 0
     assert film.stat().st_size > 1000
     assert still.stat().st_size > 1000

@@ -26,8 +26,9 @@ def robot():
 
 
 @pytest.fixture(scope="module")
-def made(robot, tmp_path_factory):
-    return export(robot, tmp_path_factory.mktemp("export") / "tiny.bundle")
+def made(bundle):
+    """The bundle of that robot."""
+    return bundle
 
 
 @pytest.fixture

@@ -127,7 +127,7 @@ def test_the_rate_follows_the_kl(kl, before, after):
     ppo.lr.fill_(before)
     ppo._adapt(torch.tensor(kl), torch.tensor(True))
     assert float(ppo.lr) == pytest.approx(after)
-    assert ppo.adam.param_groups[0]["lr"] is ppo.lr
+    assert ppo.adam.lr is ppo.lr
 
 
 def test_noise_is_brought_down_as_the_steps_go_by():

@@ -117,6 +117,7 @@ def test_basis_round_trip_and_signs(rep, batch):
     assert torch.allclose(back, x, rtol=0, atol=1e-14)
 
 
+@settings(max_examples=25)
 @given(reps())
 def test_basis_gradients(rep):
     basis = Basis(rep)

@@ -13,15 +13,18 @@ SPACES = Spaces()
 
 # SiLU is only used with a norm: it grows faster than its input, so without a norm any deviation of
 # power is amplified layer by layer, in the plain twin as well.
-@pytest.mark.parametrize("act", ["identity", "elu", "relu", "tanh"])
+# The power of narrow networks with ReLU varies more from one to the next.
+@pytest.mark.parametrize(
+    ("act", "width"), [("identity", 256), ("elu", 256), ("relu", 512), ("tanh", 256)]
+)
 @pytest.mark.parametrize("equivariant", [True, False])
-def test_power_over_eight_layers(act, equivariant):
+def test_power_over_eight_layers(act, width, equivariant):
     torch.manual_seed(0)
-    powers = []
+    rep, powers = regular(width // 2), []
     for _ in range(150):
-        mlp = MLP(regular(256), (512,) * 7, regular(256), act=act, equivariant=equivariant)
+        mlp = MLP(rep, (width,) * 7, rep, act=act, equivariant=equivariant)
         with torch.no_grad():
-            powers.append(mlp(torch.randn(4, 512)).square().mean())
+            powers.append(mlp(torch.randn(4, width)).square().mean())
     assert torch.stack(powers).mean() == pytest.approx(1, abs=0.05)
 
 
@@ -42,7 +45,7 @@ def test_power_through_the_conv_trunk_is_that_of_its_plain_twin():
     powers = []
     for equivariant, mixed in ((False, False), (True, False), (True, True)):
         runs = []
-        for _ in range(100):
+        for _ in range(40):
             trunk = ConvTrunk(norm=False, act="relu", mixed=mixed, equivariant=equivariant)
             with torch.no_grad():
                 runs.append(trunk(torch.randn(2, 1, 64, 64)).square().mean())

@@ -1,6 +1,5 @@
 """Arms of the ablation differ only in the constraint; each trains, and resumes exactly."""
 
-import functools
 import json
 import math
 from dataclasses import replace
@@ -14,9 +13,7 @@ from swap.evaluate.arms import LIMIT
 from swap.learn.mirrored_inputs import MIRRORED_LATENT
 from swap.learn.ppo import PPO
 from swap.learn.symmetry_baselines import AugmentedPPO, PenalisedPPO
-from swap.motions import transitions
 from swap.presets import PRESETS
-from swap.presets import swap as sighted
 from swap.presets.swap import ARMS
 from swap.runs import from_json, seed_everything, to_json
 from swap.runs.config import changes
@@ -77,24 +74,6 @@ def tiny(name: str):
         model=replace(cfg.model, net=net, batch=4, ticks=2, updates=2, memory=6),
         amp=replace(cfg.amp, hidden=(16,), batch=16, updates=2, replay=128),
     )
-
-
-@pytest.fixture(autouse=True)
-def _one_reference(monkeypatch):
-    """The motions are planned once for all tests."""
-    monkeypatch.setattr(sighted, "transitions", _planned)
-
-
-@functools.cache
-def _all_motions():
-    from swap.robots import load
-
-    return transitions(load("apollo"))
-
-
-def _planned(robot):
-    assert robot.name == "apollo"
-    return _all_motions()
 
 
 def built(cfg):

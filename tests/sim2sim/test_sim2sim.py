@@ -8,11 +8,9 @@ import numpy as np
 import pytest
 import torch
 
-import tiny_swap
 from sim2sim_scene import MOTORS, ROBOT, hold, trial
 from swap.courses import stack
 from swap.errors import UserError
-from swap.export.write import export
 from swap.sensors import DepthRenderer, OpticsCfg
 from swap.sim2sim.body import Body
 from swap.sim2sim.camera import Camera
@@ -34,11 +32,6 @@ EXACT = SimCfg(
     start_m=(0.0, 0.0),
     start_yaw_rad=0.0,
 )
-
-
-@pytest.fixture(scope="module")
-def bundle(tmp_path_factory):
-    return export(tiny_swap.robot(), tmp_path_factory.mktemp("sim2sim") / "tiny.bundle")
 
 
 @pytest.mark.parametrize("family", ["box", "gap", "rocks"])

@@ -1,6 +1,5 @@
 """Fixtures of a study: commands that run in this process, and two arms of the preset `tiny`."""
 
-import functools
 from pathlib import Path
 
 import pytest
@@ -10,23 +9,8 @@ from small_study import SMALL, STEPS, here, written
 
 @pytest.fixture
 def in_process(monkeypatch):
-    """`swap study` runs its commands here; motions are planned once."""
-    from swap.presets import swap as sighted
-
-    monkeypatch.setattr(sighted, "transitions", _planned)
+    """`swap study` runs its commands here."""
     monkeypatch.setattr("swap.study.work.start_process", lambda env: here)
-
-
-@functools.cache
-def _all_motions():
-    from swap.motions import transitions
-    from swap.robots import load
-
-    return transitions(load("apollo"))
-
-
-def _planned(robot):
-    return _all_motions()
 
 
 @pytest.fixture

@@ -30,14 +30,16 @@ def study(*words):
 
 
 @pytest.mark.parametrize("name", ["arms", "mirrored", "paper-reward"])
-def test_a_study_that_ships_runs_from_end_to_end(name, in_process, tmp_path, monkeypatch, capsys):
+def test_a_study_that_ships_runs_from_end_to_end(
+    name, in_process, short_trials, tmp_path, monkeypatch, capsys
+):
     """Two arms, two seeds; stopped after every few commands, and called again."""
     file, root = shrunk(name, tmp_path / f"{name}.toml"), tmp_path / "s"
     what, folder = read_study(file), Folder(tmp_path / "s")
     started: list[str] = []
 
     def breaks_down(env):
-        budget = [5]
+        budget = [13]
 
         def start(command, log):
             if not budget[0]:
@@ -49,7 +51,6 @@ def test_a_study_that_ships_runs_from_end_to_end(name, in_process, tmp_path, mon
         return start
 
     monkeypatch.setattr("swap.study.work.start_process", breaks_down)
-    monkeypatch.setattr("swap.evaluate.success.TIME_S", 0.6)  # these robots only stand about
     for _ in range(20):
         try:
             assert study(file, "--out", root) == 0
@@ -83,7 +84,7 @@ def test_a_study_that_ships_runs_from_end_to_end(name, in_process, tmp_path, mon
 
 def test_a_study_that_is_killed_goes_on_as_if_it_had_not_been(tiny, tmp_path, in_process):
     """Real processes; SIGKILL in the middle of a run, which then saves; and the study again."""
-    long = 200  # iterations of 24 steps
+    long = 60  # iterations of 24 steps
     tiny.write_text(tiny.read_text().replace(f"steps = {STEPS}", f"steps = {24 * long}"))
     folder, undisturbed = Folder(tmp_path / "killed"), Folder(tmp_path / "undisturbed")
     both = read_study(tiny).runs[:2]

@@ -29,7 +29,7 @@ def made(**options):
 @pytest.mark.parametrize("equivariant", [True, False])
 def test_the_loop_is_its_steps(equivariant, kernels, monkeypatch):
     model = made(equivariant=equivariant)
-    batch, noise = on_device(*sequences(model, n=2, ticks=4))
+    batch, noise = on_device(*sequences(model, n=2, ticks=3))
     loss, found = gradients(model, batch, noise)
     latent = model.observe(batch, noise)
     assert {"gate_kernels", "fused_draw", "hidden_kernels", "loss_kernels"} <= set(kernels)

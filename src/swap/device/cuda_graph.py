@@ -12,7 +12,6 @@ stream.
 """
 
 import gc
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Generic, ParamSpec, TypeVar
 
@@ -81,9 +80,7 @@ class GraphedCallable(Generic[P, T]):
         assert self._stream is not None
         main = torch.cuda.current_stream()
         self._stream.wait_stream(main)
-        with torch.cuda.stream(self._stream), warnings.catch_warnings():
-            # Adam warns when a capturable instance runs uncaptured; in the warm-up that is meant.
-            warnings.filterwarnings("ignore", "This instance was constructed with capturable")
+        with torch.cuda.stream(self._stream):
             result = self._run()
         main.wait_stream(self._stream)
         return result

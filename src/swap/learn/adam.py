@@ -1,52 +1,71 @@
 """Runs Adam in one kernel, which can also skip an update.
 
 The kernel itself skips a step that is not finite, so nothing waits for the device. All its tensors
-exist from the start, because CUDA graphs and restored runs need them in place.
+exist from the start, because CUDA graphs and restored runs need them in place. It calls torch's
+function and not its class, which would load torch's compiler: a third of a run's start.
 """
 
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 import torch
 from torch import Tensor
+from torch.optim.adam import adam
+
+BETAS, EPS = (0.9, 0.999), 1e-8
 
 
-class GuardedAdam(torch.optim.Adam):
-    """Fused Adam; with `divisor`, every gradient is divided by that scalar (to clip them all)."""
+class GuardedAdam:
+    """Fused Adam over groups of (parameters, weight decay); with `divisor`, every gradient is
+    divided by that scalar (to clip them all)."""
 
     def __init__(
         self,
-        parameters: Iterable[Tensor] | Iterable[dict[str, Any]],
+        groups: Sequence[tuple[Sequence[Tensor], float]],
         lr: Tensor,
         *,
-        capturable: bool,
         divisor: Tensor | None = None,
     ) -> None:
-        super().__init__(parameters, lr=lr, fused=True, capturable=capturable)
-        # The fused kernel looks for these names. They are meant for mixed precision, but also serve
-        # here.
-        self.grad_scale, self.found_inf = divisor, torch.zeros((), device=lr.device)
-        for p in self.learned:
-            self.state[p] = {
+        self.groups, self.lr, self.divisor = groups, lr, divisor
+        self.skip = torch.zeros((), device=lr.device)
+        self.state = {
+            p: {
                 "step": torch.zeros((), device=lr.device),
                 "exp_avg": torch.zeros_like(p),
                 "exp_avg_sq": torch.zeros_like(p),
             }
+            for parameters, _ in groups
+            for p in parameters
+        }
 
-    @property
-    def learned(self) -> list[Tensor]:
-        return [p for group in self.param_groups for p in group["params"]]
-
+    @torch.no_grad()
     def descend(self, gradients: Sequence[Tensor], sound: Tensor) -> None:
         """Takes one step with gradients in the order of the parameters; does nothing unless
         `sound`."""
-        with torch.no_grad():
-            self.found_inf.copy_(~sound)
-        for p, gradient in zip(self.learned, gradients, strict=True):
-            p.grad = gradient.contiguous()  # fused Adam assumes that layouts agree
-        self.step()
+        self.skip.copy_(~sound)
+        left = iter(gradients)
+        for parameters, decay in self.groups:
+            states = [self.state[p] for p in parameters]
+            adam(
+                list(parameters),
+                # The kernel assumes that layouts agree.
+                [next(left).contiguous() for _ in parameters],
+                [state["exp_avg"] for state in states],
+                [state["exp_avg_sq"] for state in states],
+                [],  # largest squares, for AMSGrad
+                [state["step"] for state in states],
+                fused=True,
+                # These names are meant for mixed precision, but also serve here.
+                grad_scale=self.divisor,
+                found_inf=self.skip,
+                amsgrad=False,
+                beta1=BETAS[0],
+                beta2=BETAS[1],
+                lr=self.lr,
+                weight_decay=decay,
+                eps=EPS,
+                maximize=False,
+            )
 
     def named_state(self, parameters: Iterable[tuple[str, Tensor]]) -> dict[str, Tensor]:
-        """Its own tensors (not copies), by the names of the parameters. (The `load_state_dict` of
-        torch's optimisers would replace them by new ones.)"""
+        """Its own tensors (not copies), by the names of the parameters."""
         return {f"{name}/{key}": x for name, p in parameters for key, x in self.state[p].items()}

@@ -130,14 +130,8 @@ class AMP:
         head = list(net.out.parameters())
         trunk = [p for p in self.net.parameters() if all(p is not q for q in head)]
         self.parameters = [*trunk, *head]
-        self.adam = GuardedAdam(
-            [
-                {"params": trunk, "weight_decay": self.cfg.decay},
-                {"params": head, "weight_decay": self.cfg.head_decay},
-            ],
-            torch.tensor(self.cfg.lr, device=device),
-            capturable=self.step.enabled,
-        )
+        groups = [(trunk, self.cfg.decay), (head, self.cfg.head_decay)]
+        self.adam = GuardedAdam(groups, torch.tensor(self.cfg.lr, device=device))
 
     # --- while the worlds are stepped -----------------------------------------------------------
     @torch.no_grad()

@@ -81,7 +81,7 @@ class ModelLearner:
         self.step = gradient_step(
             self._compute_gradients, self._apply_gradients, processes, device, capture=capture
         )
-        self.adam = GuardedAdam(self.parameters, self.lr, capturable=self.step.enabled)
+        self.adam = GuardedAdam([(self.parameters, 0.0)], self.lr)
 
     def update(self, generator: torch.Generator) -> None:
         """Takes the gradient steps of an iteration, once there are sequences to learn from."""

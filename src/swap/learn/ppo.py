@@ -138,9 +138,7 @@ class PPO:
             self._compute_gradients, self._apply_gradients, processes, device, capture=capture
         )
         self._longer = torch.ones((), device=device)
-        self.adam = GuardedAdam(
-            self.parameters, self.lr, capturable=self.step.enabled, divisor=self._longer
-        )
+        self.adam = GuardedAdam([(self.parameters, 0.0)], self.lr, divisor=self._longer)
 
     def update(self, generator: torch.Generator) -> None:
         """Runs all epochs over the rollout, whose advantages must be filled in."""

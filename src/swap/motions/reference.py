@@ -1,6 +1,7 @@
 """Turns clips into the discriminator's input: tensors of two successive frames (q, v, ω, q̇)."""
 
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 
 import numpy as np
 import torch
@@ -39,7 +40,13 @@ def frames(clip: Clip, robot: Robot) -> np.ndarray:
 def transitions(
     robot: Robot, gaits: Sequence[str] = GAIT_NAMES, seconds: float = SECONDS
 ) -> Tensor:
-    """Every step of every clip [M, 2, 30]; mirroring them gives the same set."""
+    """Every step of every clip [M, 2, 30]; mirroring them gives the same set. They are planned once
+    in a process, so do not write to them."""
+    return _planned(robot, tuple(gaits), seconds)
+
+
+@lru_cache(maxsize=4)
+def _planned(robot: Robot, gaits: tuple[str, ...], seconds: float) -> Tensor:
     pairs = []
     for clip in clips(robot, gaits, seconds):
         x = frames(clip, robot)

@@ -104,12 +104,19 @@ class Rep:
     __rmul__ = __mul__
 
     def __matmul__(self, other: "Rep") -> "Rep":
-        perm = tuple(i * other.dim + j for i in self.perm for j in other.perm)
-        return Rep(perm, tuple(s * t for s in self.sign for t in other.sign))
+        return _tensor_product(self, other)
 
     def __abs__(self) -> "Rep":
         """The Rep of magnitudes of this one's entries (gains, variances): moved, never negated."""
         return Rep(self.perm, (1,) * self.dim)
+
+
+# An image has thousands of entries, and every space of every environment has the same few Reps.
+@lru_cache(maxsize=512)
+def _tensor_product(a: Rep, b: Rep) -> Rep:
+    n = b.dim
+    perm = tuple([i * n + j for i in a.perm for j in b.perm])
+    return Rep(perm, tuple([s * t for s in a.sign for t in b.sign]))
 
 
 @lru_cache(maxsize=512)
@@ -118,6 +125,7 @@ def _tensors(rep: Rep, device: torch.device, dtype: torch.dtype) -> tuple[Tensor
     return index, torch.tensor(rep.sign, device=device).to(dtype)
 
 
+@lru_cache(maxsize=512)
 def trivial(n: int = 1) -> Rep:
     """`n` numbers that a mirror leaves unchanged: masses, friction, a row ahead of the robot."""
     return Rep(tuple(range(n)), (1,) * n)
@@ -133,6 +141,7 @@ def flip(n: int) -> Rep:
     return Rep(tuple(reversed(range(n))), (1,) * n)
 
 
+@lru_cache(maxsize=512)
 def regular(pairs: int) -> Rep:
     """`pairs` left features followed by `pairs` right ones; a mirror swaps the two halves.
 
