@@ -16,7 +16,7 @@ TEACHER = str(Path(__file__).parents[2] / "models" / "teacher.safetensors")
 
 
 def test_tables_and_file(monkeypatch, tmp_path, capsys):
-    def measure(robot, wanted, *, trials, told, **rest):
+    def measure(robot, wanted, *, trials, on_progress, **rest):
         for family, difficulty in wanted:
             size = size_of(family, difficulty)
             # Gaps hold out to the end; boxes do worse at half a metre than at one.

@@ -48,7 +48,7 @@ def test_every_way_to_start_a_command_makes_them_sleep_soon(load):
 
 
 def test_what_the_user_says_is_kept(load):
-    start = ["-c", f"import swap.cli.main as m; m.wait_patiently(); {load}"]
+    start = ["-c", f"import swap.cli.main as m; m.limit_openmp_spin(); {load}"]
     assert spins(start) == "20000"
     assert spins(start, GOMP_SPINCOUNT="123") == "123"
     assert spins(start, OMP_WAIT_POLICY="PASSIVE") == "0"
