@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
-PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+PIP := $(BIN)/python -m pip install --no-compile --quiet --disable-pip-version-check
 JOBS ?= 2
 TEACHER := models/teacher.safetensors
 SEES := models/swap.safetensors
