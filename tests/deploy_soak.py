@@ -16,14 +16,14 @@ from gate_cases import STRANGE, Judge
 from swap.deploy.bundle import read_bundle
 from swap.deploy.controller import Controller, ControllerCfg
 from swap.deploy.depth import training_lens
-from swap.deploy.messages import WISHES, Codec, Operator
+from swap.deploy.messages import REQUESTS, Codec, Operator
 from swap.deploy.runtime import Runtime
 from swap.evaluate.success import course_of
 from swap.robots import Robot
 from swap.runs.config import from_json
 from swap.sim2sim.cfg import SimCfg, Trial
 from swap.sim2sim.measure import other_motors
-from swap.sim2sim.process import Life
+from swap.sim2sim.process import TrialLoop
 
 FAULT = 0.01
 """Chance of a fault in a message."""
@@ -60,7 +60,7 @@ class FaultyWires:
             image = replace(image, metres=image.metres * 0)
         elif kind == 3:
             image = replace(image, metres=self.strange(image.metres))
-        self.controller.hear_depth(image)
+        self.controller.on_depth(image)
 
     def put_state(self, state, now_s):
         kind = self.draw.integers(4) if self.draw.random() < FAULT / 10 else None
@@ -71,8 +71,8 @@ class FaultyWires:
             state = replace(state, **{name: self.strange(getattr(state, name))})
         if kind != 3 or self.heard is None:
             self.heard = state
-            self.controller.hear_state(state)
-        self.controller.hear_operator(self.wish(), now_s)
+            self.controller.on_state(state)
+        self.controller.on_operator(self.request(), now_s)
         with np.errstate(all="ignore"):
             sent = self.codec.pack_command(self.controller.step(now_s))
         self.command = self.codec.unpack_command(sent)
@@ -80,14 +80,14 @@ class FaultyWires:
         self.commands += 1
         self.modes[str(self.controller.mode)] += 1
 
-    def wish(self):
+    def request(self):
         """Mostly to go on; when damped, after a while, to stand again."""
         mode = str(self.controller.mode)
         told = {"passive": "stand", "stand up": "run"}.get(mode, "")
         if mode == "damped" and self.draw.random() < 0.02:
             told = "stand"
         if self.draw.random() < FAULT / 50:
-            told = WISHES[self.draw.integers(len(WISHES))]
+            told = REQUESTS[self.draw.integers(len(REQUESTS))]
         forward_mps, heading_rad = float(self.draw.uniform(-1, 3)), 0.0
         if self.draw.random() < FAULT:
             forward_mps, heading_rad = map(float, self.draw.choice(STRANGE, 2))
@@ -110,9 +110,9 @@ def soak(bundle, seconds, seed=0):
         course = course_of(FAMILIES[k % len(FAMILIES)], 0.3, k, seed=seed, side="both")
         wires = FaultyWires(bundle, motors, runtime, draw)
         trial = Trial(course, k, time_s=8.0)
-        life = Life(wires, robot, motors, bundle.spec.camera, SimCfg(), trial, "rays", 3.0)
-        life.run(real_time=False)
-        lived += float(life.body.data.time)
+        loop = TrialLoop(wires, robot, motors, bundle.spec.camera, SimCfg(), trial, "rays", 3.0)
+        loop.run(real_time=False)
+        lived += float(loop.body.data.time)
         k, commands, wrong = k + 1, commands + wires.commands, wrong + wires.wrong
         reasons.update(what for _, what in wires.controller.events if ":" in what)
         modes += wires.modes

@@ -109,7 +109,7 @@ class Fuzzer:
         with np.errstate(over="ignore", invalid="ignore"):
             pos = self.numbers(middle, 1.0).astype(np.float32)
             vel = self.numbers(0.0, gate.no_load).astype(np.float32)
-            wished = self.numbers(middle, 1.5)
+            desired = self.numbers(middle, 1.5)
         zero = np.zeros(len(pos), np.float32)
         state = RobotState(0.0, np.array([1.0, 0, 0, 0], np.float32), zero[:3], pos, vel, zero)
         with np.errstate(over="ignore", invalid="ignore"):
@@ -118,7 +118,7 @@ class Fuzzer:
         if kind == 0:
             gate.begin(q)
             self.last = None
-        target = gate.target(wished) if kind != 1 else None
+        target = gate.target(desired) if kind != 1 else None
         stiffness = STRANGE[self.rng.integers(len(STRANGE))] if kind == 2 else self.rng.uniform()
         out = None if target is None else gate.command(target, q, v, stiffness)
         moving = out is not None

@@ -29,8 +29,8 @@ class Still:
         size = self.spec.camera.rows, self.spec.camera.cols
         return DepthImage(self.now_s - 0.1, np.full(size, 2.0, np.float32))
 
-    def tell(self, wish="", **speeds):
-        self.controller.hear_operator(Operator(wish, **speeds), self.now_s)
+    def tell(self, request="", **speeds):
+        self.controller.on_operator(Operator(request, **speeds), self.now_s)
 
     def live(self, seconds, dt_s=0.005):
         """Time passes."""
@@ -38,9 +38,9 @@ class Still:
             self.now_s += dt_s
             state = self.change(self.state())
             if state is not None:
-                self.controller.hear_state(state)
+                self.controller.on_state(state)
             if self.sees:
-                self.controller.hear_depth(self.image())
+                self.controller.on_depth(self.image())
             self.commands.append(self.controller.step(self.now_s))
         return self
 

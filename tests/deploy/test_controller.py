@@ -156,8 +156,8 @@ def test_damped_is_left_only_when_asked(still):
 def test_a_stop_is_for_good(still):
     still.run()
     still.tell("stop")
-    for wish in ("passive", "stand", "run", "damp"):
-        still.tell(wish)
+    for request in ("passive", "stand", "run", "damp"):
+        still.tell(request)
         still.live(0.05)
         assert still.controller.mode is Mode.STOPPED
     assert not np.any(still.commands[-1].kp)

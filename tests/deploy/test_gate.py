@@ -52,9 +52,9 @@ def test_targets_do_not_jump(targets):
     gate, last = SafetyGate(SPEC), None
     gate.begin(POSE)
     last = dict(zip(SPEC.joint_names, POSE.tolist(), strict=True))
-    for wished in targets:
-        assert said(gate, wished, POSE.astype(np.float32), np.zeros(N, np.float32), last) == []
-        allowed = gate.target(np.asarray(wished, float))
+    for desired in targets:
+        assert said(gate, desired, POSE.astype(np.float32), np.zeros(N, np.float32), last) == []
+        allowed = gate.target(np.asarray(desired, float))
         if allowed is not None:
             last = dict(zip(SPEC.joint_names, allowed.tolist(), strict=True))
 

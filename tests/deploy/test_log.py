@@ -15,14 +15,14 @@ class Wires:
     def __init__(self, logged):
         self.logged, self.now_s, self.runtime = logged, 0.0, logged.controller.runtime
 
-    def hear_state(self, state):
-        self.logged.hear_state(state, self.now_s)
+    def on_state(self, state):
+        self.logged.on_state(state, self.now_s)
 
-    def hear_depth(self, image):
-        self.logged.hear_depth(image, self.now_s)
+    def on_depth(self, image):
+        self.logged.on_depth(image, self.now_s)
 
-    def hear_operator(self, told, now_s):
-        self.logged.hear_operator(told, now_s)
+    def on_operator(self, told, now_s):
+        self.logged.on_operator(told, now_s)
 
     def step(self, now_s):
         self.now_s = now_s

@@ -171,10 +171,10 @@ def test_a_controller_runs_a_robot_over_dds(bundle, dds):
     robot_end.lens = mind_end.lens = lens
     still.now_s = time.monotonic()
     heard = arrives(mind_end.get_state, lambda: robot_end.put_state(still.state(), 0.0))
-    still.controller.hear_state(heard)
+    still.controller.on_state(heard)
     image = arrives(mind_end.get_depth, lambda: robot_end.put_depth(still.image(), still.now_s))
-    still.controller.hear_depth(image)
-    still.controller.hear_operator(Operator("stand"), time.monotonic())
+    still.controller.on_depth(image)
+    still.controller.on_operator(Operator("stand"), time.monotonic())
     sent = arrives(
         robot_end.get_command,
         lambda: mind_end.put_command(still.controller.step(heard.time_s), 0.0),

@@ -6,7 +6,7 @@ import numpy as np
 
 from sim2sim_scene import MOTORS, ROBOT, SPEC, hold, trial
 from swap.sim2sim.cfg import SimCfg
-from swap.sim2sim.process import DAMPED_S, Life
+from swap.sim2sim.process import DAMPED_S, TrialLoop
 
 
 class Wires:
@@ -30,17 +30,19 @@ class Wires:
 
 
 def live(wires, go, patience_s):
-    life = Life(wires, ROBOT, MOTORS, SPEC, SimCfg(), trial("flat", 0.0), "rays", patience_s, go)
-    return life, life.run(real_time=False)
+    loop = TrialLoop(
+        wires, ROBOT, MOTORS, SPEC, SimCfg(), trial("flat", 0.0), "rays", patience_s, go
+    )
+    return loop, loop.run(real_time=False)
 
 
 def test_it_hangs_until_its_motors_are_stiff_and_its_trial_begins_when_told():
     go = threading.Event()
     go.set()
-    life, outcome = live(Wires(silent_s=1.5), go, patience_s=5.0)
+    loop, outcome = live(Wires(silent_s=1.5), go, patience_s=5.0)
     assert outcome.reason == "stalled"  # it stands where it is, as it was told
     assert 1.9 < outcome.time_s < 2.2
-    assert life.body.data.qpos[2] > 0.8 * ROBOT.stance
+    assert loop.body.data.qpos[2] > 0.8 * ROBOT.stance
 
 
 def test_patience_ends():

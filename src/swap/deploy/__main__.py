@@ -92,33 +92,33 @@ def control(bundle: Bundle, link: "Link", armed: bool, log: Path | None, seconds
     with contextlib.ExitStack() as stack:
         stack.callback(link.close)
         file = stack.enter_context(open("/dev/null" if log is None else log, "wb"))
-        mind = LoggedController(bundle, file, link.motors, link.lens)
+        controller = LoggedController(bundle, file, link.motors, link.lens)
         print("armed: commands are sent" if armed else "dry run: no command is sent", flush=True)
         began = due = time.monotonic()
         with contextlib.suppress(KeyboardInterrupt):
             while (now := time.monotonic()) < began + seconds:
                 if (state := link.get_state()) is not None:
-                    mind.hear_state(state, now)
+                    controller.on_state(state, now)
                 if (image := link.get_depth()) is not None:
-                    mind.hear_depth(image, now)
-                if (told := link.get_operator()) is not None:
-                    mind.hear_operator(told, now)
-                _send(mind, link, now, armed)
+                    controller.on_depth(image, now)
+                if (operator := link.get_operator()) is not None:
+                    controller.on_operator(operator, now)
+                _send(controller, link, now, armed)
                 due = max(due + CYCLE_S, now)
                 time.sleep(max(0.0, due - time.monotonic()))
         now = time.monotonic()
-        mind.hear_operator(Operator("damp"), now)
-        _send(mind, link, now, armed)
+        controller.on_operator(Operator("damp"), now)
+        _send(controller, link, now, armed)
     return 0
 
 
-def _send(mind: LoggedController, link: "Link", now: float, armed: bool) -> None:
-    command = mind.step(now)
-    if armed and mind.controller.mode is not Mode.PASSIVE:
+def _send(controller: LoggedController, link: "Link", now: float, armed: bool) -> None:
+    command = controller.step(now)
+    if armed and controller.controller.mode is not Mode.PASSIVE:
         link.put_command(command, now)
-    for _, what in mind.controller.events:
+    for _, what in controller.controller.events:
         print(what, flush=True)
-    mind.controller.events.clear()
+    controller.controller.events.clear()
 
 
 if __name__ == "__main__":

@@ -77,11 +77,11 @@ def _control(bundle: Bundle, steps: int, clock: Callable[[], float]) -> dict[str
         quat, gyro = np.array([1, 0, 0, 0], np.float32), rng.normal(size=3).astype(np.float32) / 10
         state = RobotState(now, quat, gyro, pose + noise[0], noise[1], noise[1])
         image = DepthImage(now - 0.1, rng.uniform(0, 5, size).astype(np.float32))
-        wish = {Mode.PASSIVE: "stand", Mode.STAND_UP: "run"}.get(controller.mode, "")
+        request = {Mode.PASSIVE: "stand", Mode.STAND_UP: "run"}.get(controller.mode, "")
         inside, began = 0.0, clock()
-        controller.hear_state(state)
-        controller.hear_depth(image)
-        controller.hear_operator(Operator(wish, 1.0, heading_rad=0.0), now)  # type: ignore[arg-type]
+        controller.on_state(state)
+        controller.on_depth(image)
+        controller.on_operator(Operator(request, 1.0, heading_rad=0.0), now)  # type: ignore[arg-type]
         controller.step(now)
         own = clock() - began - inside
         times["controller's own work"].append(own * 1e3)

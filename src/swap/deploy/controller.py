@@ -4,7 +4,7 @@
     any of them --fault, or damp--> damped --passive or stand--> ...
     anything --stop--> stopped, for good
 
-It knows neither clocks nor wires: whoever has them calls `hear_...` with what has come and `step`
+It knows neither clocks nor wires: whoever has them calls `on_...` with what has come and `step`
 with the time, as often as commands are to be sent. The same calls give the same commands again.
 """
 
@@ -80,41 +80,41 @@ class Controller:
         self._default = np.array([joint.default_rad for joint in spec.joints])
         self._state: RobotState | None = None
         self._said = ""
-        self._told = Operator()
+        self._operator = Operator()
         self._since_s = self._next_s = 0.0
         self._from = self._target = self._default
 
     # --- what has come --------------------------------------------------------------------------
-    def hear_state(self, state: RobotState) -> None:
+    def on_state(self, state: RobotState) -> None:
         self._state = state
 
-    def hear_depth(self, image: DepthImage) -> None:
+    def on_depth(self, image: DepthImage) -> None:
         self._images.put(image)
 
-    def hear_operator(self, told: Operator, now_s: float) -> None:
-        """Speeds count from the next decision on; a wish changes the mode now, if it may."""
-        self._told = told
-        mode, wish = self.mode, told.wish
-        if mode is Mode.STOPPED or not wish:
+    def on_operator(self, operator: Operator, now_s: float) -> None:
+        """Speeds count from the next decision on; a request changes the mode now, if it may."""
+        self._operator = operator
+        mode, request = self.mode, operator.request
+        if mode is Mode.STOPPED or not request:
             return
-        if wish == "stop":
+        if request == "stop":
             self._enter(Mode.STOPPED, now_s, Fault.STOP)
-        elif wish == "damp":
+        elif request == "damp":
             self._enter(Mode.DAMPED, now_s)
-        elif wish == "passive":
+        elif request == "passive":
             self._enter(Mode.PASSIVE, now_s)
         elif fault := state_fault(self._state, now_s, self.spec.limits):
-            self._say(now_s, f"cannot {wish}: {fault}")
-        elif wish == "stand" and mode is not Mode.STAND_UP:
+            self._say(now_s, f"cannot {request}: {fault}")
+        elif request == "stand" and mode is not Mode.STAND_UP:
             self._enter(Mode.STAND_UP, now_s)
-        elif wish == "run" and mode is Mode.STAND_UP:
+        elif request == "run" and mode is Mode.STAND_UP:
             if fault := self._depth_fault(now_s):
                 self._say(now_s, f"cannot run: {fault}")
             elif not self.ready_to_run(now_s):
                 self._say(now_s, "cannot run: it is not standing yet")
             else:
                 self._enter(Mode.BLEND_IN, now_s)
-        elif wish == "run" and mode not in LEARNED:
+        elif request == "run" and mode not in LEARNED:
             self._say(now_s, "cannot run: let it stand first")
 
     def ready_to_run(self, now_s: float) -> bool:
@@ -167,9 +167,9 @@ class Controller:
             self._enter(Mode.RUN, now_s)
         if self.mode is Mode.STAND_UP:
             share = self._share(now_s, self.cfg.stand_s)
-            wished = self._from + share * (self._default - self._from)
+            desired = self._from + share * (self._default - self._from)
         else:
-            command = self._observations.command(self._told, state.quat)
+            command = self._observations.command(self._operator, state.quat)
             felt, history = self._observations.observe(state.gyro, gravity, pos, vel, command)
             if self.runtime.due:
                 image = self._images.get(now_s)
@@ -183,8 +183,8 @@ class Controller:
             done = action.clip(-clip, clip) * (1.0 if self.mode is Mode.RUN else blend)
             self.runtime.record(done)
             self._observations.action = done
-            wished = self._default + self.spec.action.scale_rad * done
-        target = self.gate.target(wished)
+            desired = self._default + self.spec.action.scale_rad * done
+        target = self.gate.target(desired)
         if target is None:
             return Fault.BAD_ACTION
         self._target = target

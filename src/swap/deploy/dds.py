@@ -19,7 +19,7 @@ from cyclonedds.topic import Topic
 from swap.deploy.dds_messages import DepthMessage, OperatorMessage
 from swap.deploy.depth import Lens
 from swap.deploy.joints import Motor
-from swap.deploy.messages import WISHES, DepthImage, MotorCommand, Operator, RobotState
+from swap.deploy.messages import REQUESTS, DepthImage, MotorCommand, Operator, RobotState
 from swap.deploy.unitree import (
     COMMAND_TOPIC,
     MOTORS,
@@ -101,9 +101,10 @@ class Dds:
     def put_operator(self, message: Operator, now_s: float) -> None:
         held = message.heading_rad is not None
         numbers = (message.forward_mps, message.left_mps, message.yaw_rps)
-        wish = WISHES.index(message.wish)
+        request = REQUESTS.index(message.request)
         self._write(
-            OPERATOR_TOPIC, OperatorMessage(wish, *numbers, int(held), message.heading_rad or 0.0)
+            OPERATOR_TOPIC,
+            OperatorMessage(request, *numbers, int(held), message.heading_rad or 0.0),
         )
 
     def get_command(self) -> MotorCommand | None:
@@ -149,11 +150,11 @@ class Dds:
 
     def get_operator(self) -> Operator | None:
         found = self._newest(OPERATOR_TOPIC)
-        if found is None or not 0 <= found.wish < len(WISHES):
+        if found is None or not 0 <= found.request < len(REQUESTS):
             return None
         heading = found.heading_rad if found.holds_heading else None
         numbers = (found.forward_mps, found.left_mps, found.yaw_rps)
-        return Operator(WISHES[found.wish], *numbers, heading)
+        return Operator(REQUESTS[found.request], *numbers, heading)
 
     def close(self) -> None:
         self._readers.clear()

@@ -1,4 +1,4 @@
-"""Our own messages on DDS: depth images, and what the operator wishes."""
+"""Our own messages on DDS: depth images, and what the operator requests."""
 
 # mypy: ignore-errors
 # (types of fields are cyclonedds', which reads them as it runs)
@@ -19,7 +19,7 @@ class DepthMessage(IdlStruct, typename="swap.msg.dds_.Depth_"):
 
 @dataclass
 class OperatorMessage(IdlStruct, typename="swap.msg.dds_.Operator_"):
-    wish: int32 = 0
+    request: int32 = 0
     forward_mps: float32 = 0.0
     left_mps: float32 = 0.0
     yaw_rps: float32 = 0.0

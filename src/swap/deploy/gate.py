@@ -59,11 +59,11 @@ class SafetyGate:
         """The next target is to be near this pose [joints]."""
         self._last = np.clip(np.nan_to_num(pos), self.low, self.high)
 
-    def target(self, wished: np.ndarray) -> np.ndarray | None:
+    def target(self, desired: np.ndarray) -> np.ndarray | None:
         """A new decision -> the target [joints] that may be commanded; None if it is not finite."""
-        if not np.isfinite(wished).all():
+        if not np.isfinite(desired).all():
             return None
-        allowed = wished.clip(self.low, self.high)
+        allowed = desired.clip(self.low, self.high)
         if self._last is not None:
             allowed = allowed.clip(self._last - self.step_rad, self._last + self.step_rad)
         self._last = allowed
@@ -81,11 +81,11 @@ class SafetyGate:
         """No stiffness: joints only resist. One whose state is not known is damped by its motor,
         which knows it; one whose speed no joint can have is let go."""
         kd, known = DAMPING * self.kd, np.isfinite(pos) & np.isfinite(vel)
-        wish = -kd * np.where(known, vel, 0)
-        most = self.peak * (1 - ROUNDING) - ROUNDING * np.abs(wish)
+        desired = -kd * np.where(known, vel, 0)
+        most = self.peak * (1 - ROUNDING) - ROUNDING * np.abs(desired)
         possible = most > 0
-        torque = wish.clip(-most.clip(0), most.clip(0))
-        spare = np.where(known & possible, torque - wish, 0)
+        torque = desired.clip(-most.clip(0), most.clip(0))
+        spare = np.where(known & possible, torque - desired, 0)
         held = np.where(np.isfinite(pos), pos, 0).clip(self.low, self.high)
         return JointCommand(held, self._zero, np.where(possible, kd, 0), spare)
 
@@ -103,19 +103,19 @@ class SafetyGate:
     ) -> JointCommand | None:
         target = target.clip(self.low, self.high)
         with np.errstate(over="ignore", invalid="ignore"):
-            wish = kp * (target - pos) - kd * vel
+            desired = kp * (target - pos) - kd * vel
             share = vel / self.no_load
-            if not np.isfinite(wish.sum() + share.sum()):
+            if not np.isfinite(desired.sum() + share.sum()):
                 return None
-            slack = ROUNDING * (self.peak + np.abs(wish))
+            slack = ROUNDING * (self.peak + np.abs(desired))
             upper = self.peak * (1 - share).clip(0, 1) - slack
             lower = slack - self.peak * (1 + share).clip(0, 1)
-            torque = np.minimum(np.maximum(wish, lower), upper)
+            torque = np.minimum(np.maximum(desired, lower), upper)
             power = torque * vel
             driven = float(power.clip(0).sum())
         if driven > self.power_w:
             torque = np.where(power > 0, torque * (self.power_w / driven), torque)
-        spare = torque - wish
+        spare = torque - desired
         if np.abs(spare).max() > FEED_LIMIT * self.peak.max():
             return None
         return JointCommand(target, kp, kd, spare)

@@ -47,20 +47,20 @@ class LoggedController:
         self._file, self._codec = file, Codec(len(motors), (eye.rows, eye.cols))
         file.write(json.dumps(head).encode() + b"\n")
 
-    def hear_state(self, state: RobotState, now_s: float) -> None:
+    def on_state(self, state: RobotState, now_s: float) -> None:
         # It hears what is in the file: a message in float64 would be rounded there.
         data = self._codec.pack_state(state)
         self._write(STATE, now_s, data)
-        self.controller.hear_state(self._codec.unpack_state(data))
+        self.controller.on_state(self._codec.unpack_state(data))
 
-    def hear_depth(self, image: DepthImage, now_s: float) -> None:
+    def on_depth(self, image: DepthImage, now_s: float) -> None:
         data = self._codec.pack_depth(image)
         self._write(DEPTH, now_s, data)
-        self.controller.hear_depth(self._codec.unpack_depth(data))
+        self.controller.on_depth(self._codec.unpack_depth(data))
 
-    def hear_operator(self, told: Operator, now_s: float) -> None:
-        self._write(OPERATOR, now_s, self._codec.pack_operator(told))
-        self.controller.hear_operator(told, now_s)
+    def on_operator(self, operator: Operator, now_s: float) -> None:
+        self._write(OPERATOR, now_s, self._codec.pack_operator(operator))
+        self.controller.on_operator(operator, now_s)
 
     def step(self, now_s: float) -> MotorCommand:
         command = self.controller.step(now_s)
@@ -109,11 +109,11 @@ def replay(bundle: Bundle, path: Path) -> tuple[int, int]:
     said = same = 0
     for kind, now_s, data in rest:
         if kind == STATE:
-            controller.hear_state(codec.unpack_state(data))
+            controller.on_state(codec.unpack_state(data))
         elif kind == DEPTH:
-            controller.hear_depth(codec.unpack_depth(data))
+            controller.on_depth(codec.unpack_depth(data))
         elif kind == OPERATOR:
-            controller.hear_operator(codec.unpack_operator(data), now_s)
+            controller.on_operator(codec.unpack_operator(data), now_s)
         elif kind == COMMAND:
             said += 1
             again = codec.pack_command(controller.step(now_s))

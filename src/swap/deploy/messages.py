@@ -1,4 +1,4 @@
-"""What a controller and a robot tell each other: states, depth images, commands, wishes.
+"""What a controller and a robot tell each other: states, depth images, commands, requests.
 
 Motors come in the robot's own order and sense; `joints.JointMap` turns them into the bundle's.
 Times are seconds on the controller's clock. As bytes they are fixed records, alike in shared
@@ -12,8 +12,8 @@ import numpy as np
 
 from swap.errors import UserError
 
-Wish = Literal["", "passive", "stand", "run", "damp", "stop"]
-WISHES: tuple[Wish, ...] = ("", "passive", "stand", "run", "damp", "stop")
+Request = Literal["", "passive", "stand", "run", "damp", "stop"]
+REQUESTS: tuple[Request, ...] = ("", "passive", "stand", "run", "damp", "stop")
 """What an operator can ask for; the empty one asks for nothing new."""
 
 
@@ -53,7 +53,7 @@ class MotorCommand:
 class Operator:
     """What the robot is to do."""
 
-    wish: Wish = ""
+    request: Request = ""
     forward_mps: float = 0.0
     left_mps: float = 0.0
     yaw_rps: float = 0.0
@@ -75,7 +75,7 @@ class Codec:
         self.command = np.dtype(
             [("time", "<f8"), *((name, f, n) for name in ("pos", "kp", "kd", "torque"))]
         )
-        self.operator = np.dtype([("wish", "<i4"), ("held", "<i4"), ("numbers", "<f8", 4)])
+        self.operator = np.dtype([("request", "<i4"), ("held", "<i4"), ("numbers", "<f8", 4)])
 
     def pack_state(self, x: RobotState) -> bytes:
         row = (x.time_s, x.quat, x.gyro, x.pos, x.vel, x.torque)
@@ -102,14 +102,14 @@ class Codec:
     def pack_operator(self, x: Operator) -> bytes:
         held = x.heading_rad is not None
         numbers = (x.forward_mps, x.left_mps, x.yaw_rps, x.heading_rad or 0.0)
-        return np.array((WISHES.index(x.wish), held, numbers), self.operator).tobytes()
+        return np.array((REQUESTS.index(x.request), held, numbers), self.operator).tobytes()
 
     def unpack_operator(self, data: bytes) -> Operator:
-        row = self._row(data, self.operator, "operator's wish")
-        if not 0 <= (wish := int(row["wish"])) < len(WISHES):
-            raise UserError(f"wish {wish} is none; known are 0 to {len(WISHES) - 1}")
+        row = self._row(data, self.operator, "operator's request")
+        if not 0 <= (request := int(row["request"])) < len(REQUESTS):
+            raise UserError(f"request {request} is none; known are 0 to {len(REQUESTS) - 1}")
         forward, left, yaw, heading = map(float, row["numbers"])
-        return Operator(WISHES[wish], forward, left, yaw, heading if row["held"] else None)
+        return Operator(REQUESTS[request], forward, left, yaw, heading if row["held"] else None)
 
     def _row(self, data: bytes, kind: np.dtype, what: str) -> np.void:
         if len(data) != kind.itemsize:

@@ -42,17 +42,17 @@ class Observations:
         self._fresh = True
         self.action = np.zeros_like(self.action)
 
-    def command(self, told: Operator, quat: np.ndarray) -> np.ndarray:
+    def command(self, operator: Operator, quat: np.ndarray) -> np.ndarray:
         """Forward, left, yaw as the policy reads it, within what training had. A number that is
         not finite counts as 0: a robot that is told nonsense stands."""
-        c, yaw = self._command, told.yaw_rps
-        if told.heading_rad is not None:
-            known = math.isfinite(told.heading_rad)
-            yaw = c.yaw_gain * wrap(told.heading_rad - heading_of(quat)) if known else 0.0
-        wished = np.array([told.forward_mps, told.left_mps, yaw])
+        c, yaw = self._command, operator.yaw_rps
+        if operator.heading_rad is not None:
+            known = math.isfinite(operator.heading_rad)
+            yaw = c.yaw_gain * wrap(operator.heading_rad - heading_of(quat)) if known else 0.0
+        desired = np.array([operator.forward_mps, operator.left_mps, yaw])
         low = np.array([c.forward_mps[0], c.left_mps[0], -c.yaw_rps])
         high = np.array([c.forward_mps[1], c.left_mps[1], c.yaw_rps])
-        return np.where(np.isfinite(wished), wished, 0.0).clip(low, high)
+        return np.where(np.isfinite(desired), desired, 0.0).clip(low, high)
 
     def observe(
         self,

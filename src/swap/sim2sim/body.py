@@ -7,9 +7,9 @@ from swap.deploy.joints import Motor
 from swap.deploy.messages import MotorCommand, RobotState
 from swap.robots import Robot
 from swap.robots.mjcf import build_spec
-from swap.sim2sim.blows import Blows
-from swap.sim2sim.cfg import SimCfg, Trial, chance
+from swap.sim2sim.cfg import SimCfg, Trial, random_source
 from swap.sim2sim.clutter import HIDDEN, scatter
+from swap.sim2sim.disturbances import Disturbances
 
 
 class Body:
@@ -27,12 +27,13 @@ class Body:
         joints = [robot.joints[k] for k in self._joint]
         self._peak = np.array([joint.motor.torque for joint in joints])
         self._no_load = np.array([joint.motor.speed for joint in joints])
-        draw = chance(trial, "motors")
+        draw = random_source(trial, "motors")
         n = len(motors)
         self._kp, self._kd = draw.uniform(*cfg.gains, n), draw.uniform(*cfg.gains, n)
         self._strength = draw.uniform(*cfg.strength, n)
         self._strength[draw.integers(n)] *= cfg.weak_motor
-        self._errors, self._blows = chance(trial, "sensors"), Blows(chance(trial, "blows"))
+        self._errors = random_source(trial, "sensors")
+        self._disturbances = Disturbances(random_source(trial, "blows"))
         self.torque_share = 0.0
         self._stand(trial)
 
@@ -42,12 +43,12 @@ class Body:
         spec.option.timestep = cfg.timestep_s
         if cfg.elliptic:
             spec.option.cone = mujoco.mjtCone.mjCONE_ELLIPTIC
-        draw = chance(trial, "body")
+        draw = random_source(trial, "body")
         friction = max(float(draw.uniform(*cfg.friction)), course.friction)
         for geom in spec.geoms:
             if not geom.name.startswith("box"):
                 geom.group = HIDDEN
-        scatter(spec, course, cfg, chance(trial, "clutter"))
+        scatter(spec, course, cfg, random_source(trial, "clutter"))
         for geom in spec.geoms:
             if geom.priority:
                 geom.friction = (friction, 0.005, 0.0001)
@@ -70,7 +71,7 @@ class Body:
         self.data.qvel[:] = 0
 
     def _stand(self, trial: Trial) -> None:
-        draw, data = chance(trial, "start"), self.data
+        draw, data = random_source(trial, "start"), self.data
         ahead, aside = self.cfg.start_m
         data.qpos[0], data.qpos[1] = draw.uniform(-ahead, ahead), draw.uniform(-aside, aside)
         data.qpos[2] = trial.course.start_z + self.robot.stance + 0.01
@@ -89,14 +90,14 @@ class Body:
         else:
             pos, vel = data.qpos[self._angles][at], data.qvel[self._speeds][at]
             target = self._sign * (command.pos - self._zero)
-            wish = self._kp * command.kp * (target - pos) - self._kd * command.kd * vel
-            wish = self._strength * (wish + self._sign * command.torque)
+            desired = self._kp * command.kp * (target - pos) - self._kd * command.kd * vel
+            desired = self._strength * (desired + self._sign * command.torque)
             share = vel / self._no_load
             upper = self._peak * (1 - share).clip(0, 1)
             lower = -self._peak * (1 + share).clip(0, 1)
-            self.torque_share = max(self.torque_share, float(np.abs(wish / self._peak).max()))
-            data.ctrl[at] = wish.clip(lower, upper)
-        self._blows.strike(self)
+            self.torque_share = max(self.torque_share, float(np.abs(desired / self._peak).max()))
+            data.ctrl[at] = desired.clip(lower, upper)
+        self._disturbances.apply(self)
         mujoco.mj_step(self.model, data)
 
     def state(self) -> RobotState:

@@ -9,7 +9,7 @@ from swap.deploy.messages import DepthImage
 from swap.deploy.spec import CameraSpec
 from swap.errors import UserError
 from swap.sim2sim.body import Body
-from swap.sim2sim.cfg import Trial, chance
+from swap.sim2sim.cfg import Trial, random_source
 from swap.sim2sim.clutter import HIDDEN
 
 Renderer = Literal["rays", "gl"]
@@ -20,13 +20,13 @@ class Camera:
     """Images of one robot's life."""
 
     def __init__(self, body: Body, camera: CameraSpec, trial: Trial, renderer: Renderer) -> None:
-        self._body, self._spec, self._draw = body, camera, chance(trial, "camera")
+        self._body, self._spec, self._draw = body, camera, random_source(trial, "camera")
         self._id = body.model.camera("depth").id
         right = (np.arange(camera.cols) - (camera.cols - 1) / 2) * camera.pixel
         down = (np.arange(camera.rows) - (camera.rows - 1) / 2) * camera.pixel
         rays = np.broadcast_arrays(right[None], -down[:, None], -1.0)
         self._rays = np.stack(rays, -1).reshape(-1, 3)  # MuJoCo's cameras look along -z
-        self._discs = chance(trial, "glare").uniform(0, 1, (4, 4)) - (0, 0, 0.5, 0.5)
+        self._discs = random_source(trial, "glare").uniform(0, 1, (4, 4)) - (0, 0, 0.5, 0.5)
         """Place and speed of each, in images and images a second."""
         self._gl = gl_renderer(body, camera) if renderer == "gl" else None
 

@@ -119,6 +119,6 @@ class Outcome:
 SUCCESS = "success"
 
 
-def chance(trial: Trial, what: str) -> np.random.Generator:
+def random_source(trial: Trial, what: str) -> np.random.Generator:
     """Random numbers for one purpose: drawing more for one changes no other."""
     return np.random.default_rng([trial.seed, *what.encode()])

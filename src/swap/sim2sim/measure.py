@@ -104,10 +104,10 @@ class Simulation:
             now = time.monotonic() if self.real_time else link.now_s
             if state is None:
                 continue
-            controller.hear_state(state)
+            controller.on_state(state)
             if image is not None:
-                controller.hear_depth(image)
-            controller.hear_operator(_wish(controller, go, now), now)
+                controller.on_depth(image)
+            controller.on_operator(_request(controller, go, now), now)
             link.put_command(controller.step(now), now)
         self.events = controller.events
         outcome: Outcome = self._receive()
@@ -122,7 +122,7 @@ class Simulation:
             raise UserError("the simulated robot's process ended; see what it printed") from None
 
 
-def _wish(controller: Controller, go: Operator, now_s: float) -> Operator:
+def _request(controller: Controller, go: Operator, now_s: float) -> Operator:
     """Stand up, then go."""
     if controller.mode is Mode.PASSIVE:
         return Operator("stand", heading_rad=0.0)

@@ -20,7 +20,7 @@ from swap.deploy.transport import SharedMemory
 from swap.robots import Robot
 from swap.sim2sim.body import Body
 from swap.sim2sim.camera import Camera, Renderer
-from swap.sim2sim.cfg import Outcome, SimCfg, Trial, chance
+from swap.sim2sim.cfg import Outcome, SimCfg, Trial, random_source
 from swap.sim2sim.referee import BLOW_S, EVERY_S, Referee
 
 ANSWER_S = 20.0
@@ -44,15 +44,15 @@ def serve(
     wire.send("ready")
     try:
         while (trial := wire.recv()) is not None:
-            life = Life(link, robot, motors, camera, cfg, trial, renderer)
-            wire.send(life.run(real_time))
+            loop = TrialLoop(link, robot, motors, camera, cfg, trial, renderer)
+            wire.send(loop.run(real_time))
     except EOFError:
         pass
     finally:
         link.close()
 
 
-class Life:
+class TrialLoop:
     """One trial."""
 
     def __init__(
@@ -74,7 +74,7 @@ class Life:
         self.body = Body(robot, motors, cfg, trial)
         self.camera = Camera(self.body, camera, trial, renderer)
         self.referee = Referee(self.body, trial.course, trial.time_s)
-        self._late = chance(trial, "latency")
+        self._late = random_source(trial, "latency")
         self._images: deque[tuple[float, DepthImage]] = deque()
         self._commands: deque[tuple[float, MotorCommand]] = deque()
         self._now: MotorCommand | None = None

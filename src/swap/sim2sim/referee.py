@@ -33,7 +33,7 @@ class Referee:
         self._hard_n = HARD * body.robot.mass * 9.81
         self._began_s: float | None = None
         self._held_s = self._stalled_s = 0.0
-        self._blows: list[np.ndarray] = []
+        self._disturbances: list[np.ndarray] = []
         self.far_m = self._mark_m = float(body.data.qpos[0])
 
     @property
@@ -46,7 +46,7 @@ class Referee:
 
     def feel(self) -> None:
         """Every physics step of the last `BLOW_S` before a look."""
-        self._blows.append(self._body.trunk_force())
+        self._disturbances.append(self._body.trunk_force())
 
     def look(self) -> str | None:
         """How it has ended, or None."""
@@ -60,8 +60,8 @@ class Referee:
         place = torch.tensor(base[None], dtype=torch.float32)
         if bool(fallen(place)):
             return "fallen"
-        force = float(np.linalg.norm(np.mean(self._blows, 0))) if self._blows else 0.0
-        self._blows.clear()
+        force = float(np.linalg.norm(np.mean(self._disturbances, 0))) if self._disturbances else 0.0
+        self._disturbances.clear()
         tilt = float(gravity[2])
         if tilt > TILT_Z or (tilt > TILT_FLAT_Z and self._flat()):
             return "upside down"

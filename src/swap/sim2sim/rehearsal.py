@@ -14,7 +14,7 @@ from swap.runs.config import from_json
 from swap.sim2sim.camera import Renderer
 from swap.sim2sim.cfg import Outcome, SimCfg, Trial
 from swap.sim2sim.measure import other_motors
-from swap.sim2sim.process import Life
+from swap.sim2sim.process import TrialLoop
 
 RUN_AFTER_S = 3.0
 """From the first command of a controller until the robot is told to run: by then it stands."""
@@ -38,9 +38,9 @@ def rehearse(
     operator = threading.Thread(target=_operate, args=(link, trial.speed_mps, go, over))
     try:
         say(f"the robot waits: python -m swap.deploy run {bundle.path} --shm {path} --armed")
-        life = Life(link, robot, motors, camera, cfg, trial, renderer, patience_s, go)
+        loop = TrialLoop(link, robot, motors, camera, cfg, trial, renderer, patience_s, go)
         operator.start()
-        return life.run(real_time=True)
+        return loop.run(real_time=True)
     finally:
         over.set()
         if operator.ident is not None:
@@ -51,7 +51,7 @@ def rehearse(
 def _operate(
     link: SharedMemory, speed_mps: float, go: threading.Event, over: threading.Event
 ) -> None:
-    """Wishes of an operator: stand, until there are answers; then, when it stands, run."""
+    """Requests of an operator: stand, until there are answers; then, when it stands, run."""
     since: float | None = None
     while not over.wait(0.2):
         now = time.monotonic()

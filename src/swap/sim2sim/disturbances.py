@@ -10,8 +10,8 @@ if TYPE_CHECKING:
 HIT_S = 0.05
 
 
-class Blows:
-    """Call `strike` at every physics step, always with the same body: it holds this, and two that
+class Disturbances:
+    """Call `apply` at every physics step, always with the same body: it holds this, and two that
     hold each other would keep a simulator's memory until Python looks for such pairs."""
 
     def __init__(self, draw: np.random.Generator) -> None:
@@ -19,7 +19,7 @@ class Blows:
         self._hit_until_s = 0.0
         self._leg: int | None = None
 
-    def strike(self, body: "Body") -> None:
+    def apply(self, body: "Body") -> None:
         cfg, data = body.cfg, body.data
         if cfg.push_every_s and self._draw.random() < cfg.timestep_s / cfg.push_every_s:
             data.qvel[:2] += self._draw.uniform(-cfg.push_mps, cfg.push_mps, 2)
