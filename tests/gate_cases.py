@@ -12,7 +12,7 @@ import numpy as np
 
 import tiny_swap
 from swap.deploy.gate import SafetyGate
-from swap.deploy.joints import JointMap, Motor
+from swap.deploy.joints import JointMap, MotorChannel
 from swap.deploy.messages import Codec, RobotState
 from swap.deploy.spec import BundleSpec, FileSpec, GraphSpec
 from swap.export.facts import facts
@@ -34,7 +34,7 @@ class Judge:
     """What is wrong with a command, as lines; none if it is safe."""
 
     spec: BundleSpec
-    motors: list[Motor]
+    motors: list[MotorChannel]
 
     def faults(self, command, state, last, stepped):
         """`last`: the joints' targets before, or None; `stepped`: a new decision lies between."""
@@ -79,7 +79,9 @@ class Fuzzer:
         self.spec, self.rng = spec, np.random.default_rng(seed)
         order = self.rng.permutation(len(spec.joints))
         self.motors = [
-            Motor(spec.joint_names[k], int(self.rng.choice([-1, 1])), float(self.rng.normal() / 2))
+            MotorChannel(
+                spec.joint_names[k], int(self.rng.choice([-1, 1])), float(self.rng.normal() / 2)
+            )
             for k in order
         ]
         self.map, self.gate = JointMap(spec, self.motors), SafetyGate(spec)

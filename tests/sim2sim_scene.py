@@ -3,7 +3,7 @@
 import numpy as np
 
 from swap.deploy.messages import MotorCommand
-from swap.deploy.spec import CameraSpec
+from swap.deploy.spec import DepthCameraSpec
 from swap.evaluate.success import course_of
 from swap.robots import load
 from swap.sim2sim.cfg import Trial
@@ -12,7 +12,7 @@ from swap.sim2sim.measure import other_motors
 ROBOT = load("apollo")
 MOTORS = other_motors(ROBOT)
 EYE = ROBOT.camera
-SPEC = CameraSpec(64, 64, 87.0, 0.15, 5.0, 0.25, EYE.pos, EYE.pitch, (0.06, 0.14))
+SPEC = DepthCameraSpec(64, 64, 87.0, 0.15, 5.0, 0.25, EYE.pos, EYE.pitch, (0.06, 0.14))
 
 
 def trial(family="box", difficulty=0.4, k=0):

@@ -6,9 +6,9 @@ import torch
 
 import tiny_swap
 from swap.deploy.depth import DepthBuffer, DepthPreparation, Lens, training_lens
-from swap.deploy.joints import JointMap, Motor
+from swap.deploy.joints import JointMap, MotorChannel
 from swap.deploy.messages import DepthImage, Operator, RobotState
-from swap.deploy.observations import Observations, gravity_of, heading_of
+from swap.deploy.observations import ObservationBuilder, gravity_of, heading_of
 from swap.env.frame import heading_of as training_heading
 from swap.env.frame import into_body
 from swap.errors import UserError
@@ -94,8 +94,8 @@ def test_observations_are_trainings(bundle, env):
     """Random actions, and states as messages of a robot with motors of its own order and sense."""
     spec, draw = bundle.spec, torch.Generator().manual_seed(0)
     order = np.random.default_rng(1).permutation(12)
-    motors = [Motor(spec.joint_names[k], (-1) ** int(k), 0.1 * int(k)) for k in order]
-    joints, mine = JointMap(spec, motors), Observations(spec)
+    motors = [MotorChannel(spec.joint_names[k], (-1) ** int(k), 0.1 * int(k)) for k in order]
+    joints, mine = JointMap(spec, motors), ObservationBuilder(spec)
     obs = env.reset()
     for _ in range(25):
         s = env.engine.state
@@ -125,7 +125,7 @@ def test_gravity_and_heading_are_trainings():
 
 
 def test_commands_stay_within_trainings(bundle):
-    mine, level = Observations(bundle.spec), np.array([1.0, 0, 0, 0])
+    mine, level = ObservationBuilder(bundle.spec), np.array([1.0, 0, 0, 0])
     wild = mine.command(Operator("", 99.0, -99.0, 99.0), level)
     c = bundle.spec.command
     assert wild.tolist() == [c.forward_mps[1], c.left_mps[0], c.yaw_rps]
@@ -133,7 +133,7 @@ def test_commands_stay_within_trainings(bundle):
 
 @pytest.mark.parametrize("nonsense", [float("nan"), float("inf"), -float("inf")])
 def test_a_command_that_is_not_finite_is_to_stand(bundle, nonsense):
-    mine, level = Observations(bundle.spec), np.array([1.0, 0, 0, 0])
+    mine, level = ObservationBuilder(bundle.spec), np.array([1.0, 0, 0, 0])
     assert mine.command(Operator("", nonsense, nonsense, nonsense), level).tolist() == [0, 0, 0]
     assert mine.command(Operator("", heading_rad=nonsense), level).tolist() == [0, 0, 0]
     fine = 0.5 * bundle.spec.command.forward_mps[1]
@@ -142,10 +142,10 @@ def test_a_command_that_is_not_finite_is_to_stand(bundle, nonsense):
 
 def test_joints_are_matched_by_name(bundle):
     spec = bundle.spec
-    motors = [Motor(name) for name in spec.joint_names]
+    motors = [MotorChannel(name) for name in spec.joint_names]
     with pytest.raises(UserError, match="FL_hip"):
-        JointMap(spec, [Motor("FL_hup") if m.joint == "FL_hip" else m for m in motors])
+        JointMap(spec, [MotorChannel("FL_hup") if m.joint == "FL_hip" else m for m in motors])
     with pytest.raises(UserError, match="two motors"):
         JointMap(spec, [*motors, motors[0]])
     with pytest.raises(UserError, match="tail"):
-        JointMap(spec, [*motors, Motor("tail")])
+        JointMap(spec, [*motors, MotorChannel("tail")])

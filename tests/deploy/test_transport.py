@@ -11,14 +11,14 @@ import pytest
 from still_robot import Still
 from swap.deploy.dds import Dds
 from swap.deploy.depth import Lens
-from swap.deploy.joints import Motor
+from swap.deploy.joints import MotorChannel
 from swap.deploy.messages import DepthImage, MotorCommand, Operator, RobotState
 from swap.deploy.transport import SharedMemory
 from swap.deploy.unitree import COMMAND_LAYOUT, COMMAND_TOPIC, LowCmd, command_crc, mpeg2
 from swap.errors import UserError
 
 LENS = Lens(4, 6, 3.0, 3.0, 2.5, 1.5)
-MOTORS = tuple(Motor(f"j{k}", (-1) ** k, k / 10) for k in range(12))
+MOTORS = tuple(MotorChannel(f"j{k}", (-1) ** k, k / 10) for k in range(12))
 
 
 def row(*shape, seed=0):

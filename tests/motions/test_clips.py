@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from swap.errors import UserError
-from swap.motions import GAITS, Clip, Command, Motion, clips, get_gait
+from swap.motions import GAITS, Clip, GaitCommand, Motion, clips, get_gait
 from swap.motions.effort import (
     SPEED_FRACTION,
     is_feasible,
@@ -103,7 +103,7 @@ def with_motors(robot, speed):
 
 def test_what_is_too_fast_is_slowed_down_and_what_cannot_be_is_left_out():
     slow = with_motors(APOLLO, 7.0)
-    fast = Motion(slow, get_gait("trot"), Command(1.5)).clip(2.0)
+    fast = Motion(slow, get_gait("trot"), GaitCommand(1.5)).clip(2.0)
     assert not is_feasible(slow, fast)
     mine = clips(slow, ["trot", "bound"])
     assert all(is_feasible(slow, clip) for clip in mine)
@@ -115,13 +115,13 @@ def test_what_is_too_fast_is_slowed_down_and_what_cannot_be_is_left_out():
 
 
 def test_out_of_reach_is_not_within():
-    clip = Motion(replace(APOLLO, h_des=0.78), get_gait("trot"), Command(0.5)).clip(1.0)
+    clip = Motion(replace(APOLLO, h_des=0.78), get_gait("trot"), GaitCommand(0.5)).clip(1.0)
     assert np.isnan(speed_fraction(APOLLO, clip))
     assert not is_feasible(APOLLO, clip)
 
 
 def test_limits_see_what_is_beyond_them():
-    clip = Motion(APOLLO, get_gait("walk"), Command(0.4)).clip(1.0)
+    clip = Motion(APOLLO, get_gait("walk"), GaitCommand(0.4)).clip(1.0)
     assert is_feasible(APOLLO, clip)
     knee = 2
     bent = clip.joint_pos.copy()
@@ -152,7 +152,7 @@ def test_velocities_are_those_of_the_positions(robot):
 
 @pytest.mark.parametrize("robot", [APOLLO, GO2], ids=lambda r: r.name)
 def test_the_base_goes_where_it_was_told(robot):
-    command = Command(0.4, 0.1, 0.3)
+    command = GaitCommand(0.4, 0.1, 0.3)
     clip = Motion(robot, get_gait("trot"), command).clip(20.0)
     turned = 2 * np.unwrap(np.arctan2(clip.base_quat[:, 3], clip.base_quat[:, 0]))
     assert turned[-1] == pytest.approx(0.3 * 20.0, abs=0.01)
@@ -184,7 +184,7 @@ def test_a_length_of_zero_is_refused():
 
 
 def test_a_clip_knows_its_length():
-    clip = Motion(APOLLO, get_gait("stand"), Command()).clip(1.0)
+    clip = Motion(APOLLO, get_gait("stand"), GaitCommand()).clip(1.0)
     assert isinstance(clip, Clip)
     assert len(clip) == 51
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from swap.errors import UserError
-from swap.motions import GAITS, Command, Motion, get_gait
+from swap.motions import GAITS, GaitCommand, Motion, get_gait
 from swap.motions.gaits import MIRRORED
 from swap.motions.sway import GRAVITY, pushes
 from swap.motions.timing import scale_of, scaled
@@ -18,7 +18,7 @@ APOLLO, GO2 = load("apollo"), load("go2")
 
 def stands(name, speed=None, robot=APOLLO):
     gait = get_gait(name)
-    motion = Motion(robot, gait, scaled(robot, Command(speed or gait.forward_mps[-1])))
+    motion = Motion(robot, gait, scaled(robot, GaitCommand(speed or gait.forward_mps[-1])))
     return motion.clip(6.0).stands
 
 
@@ -97,7 +97,7 @@ def test_the_other_gaits_are_their_own_mirror_image_half_a_cycle_or_none_later(g
 @pytest.mark.parametrize("robot", [APOLLO, GO2], ids=lambda r: r.name)
 @pytest.mark.parametrize("gait", GAITS, ids=lambda g: g.name)
 def test_feet_carry_the_weight_and_the_body_falls_when_none_does(robot, gait):
-    motion = Motion(robot, gait, scaled(robot, Command(gait.forward_mps[-1])))
+    motion = Motion(robot, gait, scaled(robot, GaitCommand(gait.forward_mps[-1])))
     cycle = np.linspace(0, 1, 2000, endpoint=False)
     push = pushes(motion.timing, cycle).sum(0)
     assert push.mean() == pytest.approx(1, rel=1e-3)
@@ -110,7 +110,7 @@ def test_feet_carry_the_weight_and_the_body_falls_when_none_does(robot, gait):
 def test_a_smaller_robot_moves_in_a_similar_way():
     k = scale_of(GO2)
     assert 0.5 < k < 0.65
-    trot, big = get_gait("trot"), Command(1.0, 0.0, 0.5)
+    trot, big = get_gait("trot"), GaitCommand(1.0, 0.0, 0.5)
     small = scaled(GO2, big)
     assert small.forward_mps == pytest.approx(k**0.5)
     assert small.turn_rps == pytest.approx(0.5 / k**0.5)

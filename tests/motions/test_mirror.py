@@ -6,7 +6,7 @@ import torch
 
 from swap.env import Spaces
 from swap.env.observation_terms import OBSERVATIONS
-from swap.motions import Command, Motion, clips, frame_layout, get_gait, transitions
+from swap.motions import GaitCommand, Motion, clips, frame_layout, get_gait, transitions
 from swap.motions.gaits import GAITS, MIRRORED
 from swap.motions.reference import frames
 from swap.robots import load
@@ -22,7 +22,7 @@ ROBOTS = pytest.mark.parametrize("robot", [load("apollo"), load("go2")], ids=lam
 @pytest.mark.parametrize("gait", GAITS, ids=lambda g: g.name)
 def test_the_mirror_image_is_what_the_mirrored_gait_does_half_a_cycle_later(robot, gait):
     """The oracle is a clip generated for the mirrored command, not the mirrored clip."""
-    command = Command() if gait.stands else Command(gait.forward_mps[-1] / 2, 0.1, 0.3)
+    command = GaitCommand() if gait.stands else GaitCommand(gait.forward_mps[-1] / 2, 0.1, 0.3)
     motion = Motion(robot, gait, command)
     here = motion.clip(3.0).mirrored(robot)
     there = Motion(robot, get_gait(MIRRORED.get(gait.name, gait.name)), command.mirrored())
@@ -45,7 +45,7 @@ def test_the_mirror_image_is_what_the_mirrored_gait_does_half_a_cycle_later(robo
 
 @ROBOTS
 def test_mirroring_twice_changes_nothing(robot):
-    clip = Motion(robot, get_gait("canter_left"), Command(1.0, 0.1, 0.2)).clip(1.0)
+    clip = Motion(robot, get_gait("canter_left"), GaitCommand(1.0, 0.1, 0.2)).clip(1.0)
     twice = clip.mirrored(robot).mirrored(robot)
     assert (clip.gait, clip.command) == (twice.gait, twice.command)
     for name in ARRAYS:

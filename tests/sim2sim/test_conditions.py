@@ -11,14 +11,14 @@ import pytest
 from sim2sim_scene import MOTORS, ROBOT, SPEC, hold, trial
 from swap.conditions import NOMINAL, chosen
 from swap.errors import UserError
-from swap.sim2sim.body import Body
+from swap.sim2sim.body import SimulatedRobot
 from swap.sim2sim.camera import Camera
 from swap.sim2sim.cfg import SimCfg
 from swap.sim2sim.conditions import CONDITIONS, under
 
 
 def body(name, k=0):
-    return Body(ROBOT, MOTORS, under(SimCfg(), name), trial(k=k))
+    return SimulatedRobot(ROBOT, MOTORS, under(SimCfg(), name), trial(k=k))
 
 
 def clean(made, k=0):
@@ -94,7 +94,7 @@ def test_one_motor_is_weak():
 
 @pytest.mark.parametrize("name", ["pushes", "leg_hit"])
 def test_blows_come_and_end(name):
-    made = Body(ROBOT, MOTORS, replace(under(SimCfg(), name)), trial("flat", 0.0))
+    made = SimulatedRobot(ROBOT, MOTORS, replace(under(SimCfg(), name)), trial("flat", 0.0))
     speeds, forces = [], []
     for _ in range(4000):
         made.step(hold())

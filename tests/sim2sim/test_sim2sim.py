@@ -12,7 +12,7 @@ from sim2sim_scene import MOTORS, ROBOT, hold, trial
 from swap.courses import stack
 from swap.errors import UserError
 from swap.sensors import DepthRenderer, OpticsCfg
-from swap.sim2sim.body import Body
+from swap.sim2sim.body import SimulatedRobot
 from swap.sim2sim.camera import Camera
 from swap.sim2sim.cfg import SUCCESS, SimCfg
 from swap.sim2sim.measure import Simulation, measure
@@ -38,7 +38,7 @@ EXACT = SimCfg(
 def test_its_camera_sees_what_trainings_sees(bundle, family):
     """Clean images of one pose, by MuJoCo's rays and by training's kernels."""
     told = trial(family)
-    body = Body(ROBOT, MOTORS, EXACT, told)
+    body = SimulatedRobot(ROBOT, MOTORS, EXACT, told)
     z = Camera(body, bundle.spec.camera, told, "rays").clean()
     optics = OpticsCfg()
     ours = DepthRenderer(optics, ROBOT.camera, 1, told.course.n)
@@ -55,7 +55,7 @@ def test_its_camera_sees_what_trainings_sees(bundle, family):
 @pytest.mark.skipif("MUJOCO_GL" not in os.environ, reason="needs MUJOCO_GL=egl")
 def test_its_renderer_sees_what_its_rays_see(bundle):
     told = trial("rocks")
-    camera = Camera(Body(ROBOT, MOTORS, EXACT, told), bundle.spec.camera, told, "gl")
+    camera = Camera(SimulatedRobot(ROBOT, MOTORS, EXACT, told), bundle.spec.camera, told, "gl")
     rays, picture = camera.clean(), camera.rendered()
     both = (rays > 0) & (picture > 0) & (rays < 5)
     assert np.quantile(np.abs(rays - picture)[both], 0.99) < 1e-3
@@ -63,7 +63,7 @@ def test_its_renderer_sees_what_its_rays_see(bundle):
 
 def test_faults_of_the_camera_leave_what_is_seen_alone(bundle):
     told = trial()
-    camera = Camera(Body(ROBOT, MOTORS, EXACT, told), bundle.spec.camera, told, "rays")
+    camera = Camera(SimulatedRobot(ROBOT, MOTORS, EXACT, told), bundle.spec.camera, told, "rays")
     clean, image = camera.clean(), camera.take().metres
     kept = (image > 0) & (clean > 0)
     assert 0.5 < kept.sum() / (clean > 0).sum() < 1.0
@@ -74,7 +74,7 @@ def test_faults_of_the_camera_leave_what_is_seen_alone(bundle):
 
 
 def test_motors_are_matched_by_name_and_obey():
-    body = Body(ROBOT, MOTORS, EXACT, trial("flat", 0.0))
+    body = SimulatedRobot(ROBOT, MOTORS, EXACT, trial("flat", 0.0))
     told = hold()
     for _ in range(1000):
         body.step(told)
@@ -88,7 +88,7 @@ def test_motors_are_matched_by_name_and_obey():
 
 
 def test_no_motor_gives_more_than_it_has():
-    body = Body(ROBOT, MOTORS, SimCfg(), trial("flat", 0.0))
+    body = SimulatedRobot(ROBOT, MOTORS, SimCfg(), trial("flat", 0.0))
     wild = replace(hold(), torque=np.full(12, 1e5))
     for _ in range(50):
         body.step(wild)
@@ -98,14 +98,14 @@ def test_no_motor_gives_more_than_it_has():
 
 
 def test_errors_and_masses_follow_from_the_seed():
-    one, same, other = (Body(ROBOT, MOTORS, SimCfg(), trial(k=k)) for k in (1, 1, 2))
+    one, same, other = (SimulatedRobot(ROBOT, MOTORS, SimCfg(), trial(k=k)) for k in (1, 1, 2))
     np.testing.assert_array_equal(one.model.body_mass, same.model.body_mass)
     np.testing.assert_array_equal(one.state().pos, same.state().pos)
     assert not np.array_equal(one.model.body_mass, other.model.body_mass)
 
 
 def referee(told, place, quat=(1, 0, 0, 0)):
-    body = Body(ROBOT, MOTORS, EXACT, told)
+    body = SimulatedRobot(ROBOT, MOTORS, EXACT, told)
     body.data.qpos[:3], body.data.qpos[3:7] = place, quat
     mujoco.mj_forward(body.model, body.data)
     judge = Referee(body, told.course, 20.0)

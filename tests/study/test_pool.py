@@ -10,7 +10,7 @@ import pytest
 
 from swap.runs.checkpoint import latest_checkpoint
 from swap.study import pool as of
-from swap.study.plan import Command, Folder, Kind
+from swap.study.plan import CommandLine, Folder, Kind
 from swap.study.pool import Chain, Pool, last_line
 from swap.study.study import Run
 from toy_run import TOY
@@ -47,7 +47,7 @@ class Made:
 
 def command(arm, kind, seed=0):
     what = {Kind.KEEP: "keep", Kind.MEASURE: "boxes"}.get(kind, "train")
-    return Command(Run(arm, seed), kind, what, ("x",))
+    return CommandLine(Run(arm, seed), kind, what, ("x",))
 
 
 def chain(arm, *kinds):
@@ -210,10 +210,10 @@ def test_a_run_saves_and_ends_when_its_study_is_killed(tmp_path):
     """Two processes: one that starts a command as a study does and is killed, and the command."""
     script = (
         "import time, pathlib, sys\n"
-        "from swap.study.plan import Command, Kind\n"
+        "from swap.study.plan import CommandLine, Kind\n"
         "from swap.study.pool import start_process\n"
         "from swap.study.study import Run\n"
-        "command = Command(Run('a', 0), Kind.TRAIN, 'train', tuple(sys.argv[2:]))\n"
+        "command = CommandLine(Run('a', 0), Kind.TRAIN, 'train', tuple(sys.argv[2:]))\n"
         "print(start_process({})(command, pathlib.Path(sys.argv[1])).pid, flush=True)\n"
         "time.sleep(600)\n"
     )

@@ -8,7 +8,7 @@ import numpy as np
 
 from swap.cli.show import Report, Row, show, writable
 from swap.errors import UserError
-from swap.motions import GAIT_NAMES, Clip, Command, clips, get_gait, replay
+from swap.motions import GAIT_NAMES, Clip, GaitCommand, clips, get_gait, replay
 from swap.motions.effort import speed_fraction, torque_fraction
 from swap.motions.library import SLOWEST, feasible_clip
 from swap.motions.timing import scaled
@@ -103,8 +103,8 @@ def clip_of(robot: Robot, name: str, args: Args) -> Clip:
     gait = get_gait(name)
     if gait.stands and (args.speed or args.turn):
         raise UserError(f"{name} goes nowhere; leave --speed and --turn at zero")
-    middle = scaled(robot, Command(gait.forward_mps[len(gait.forward_mps) // 2])).forward_mps
-    command = Command(middle if args.speed is None else args.speed, 0.0, args.turn)
+    middle = scaled(robot, GaitCommand(gait.forward_mps[len(gait.forward_mps) // 2])).forward_mps
+    command = GaitCommand(middle if args.speed is None else args.speed, 0.0, args.turn)
     slowest = SLOWEST if args.speed is None else 1.0  # a given speed must not be slowed down
     clip = feasible_clip(robot, gait, command, args.seconds, slowest)
     if clip is None:

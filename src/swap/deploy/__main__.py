@@ -26,7 +26,7 @@ from swap.deploy.vectors import TOLERANCE, unpack
 from swap.errors import UserError
 
 if TYPE_CHECKING:
-    from swap.deploy.transport import Link
+    from swap.deploy.transport import Transport
 
 CYCLE_S = 0.005
 """From one command to the next."""
@@ -73,7 +73,7 @@ def self_check(bundle: Bundle) -> int:
     return 0 if fine else 1
 
 
-def link_of(bundle: Bundle, args: argparse.Namespace) -> "Link":
+def link_of(bundle: Bundle, args: argparse.Namespace) -> "Transport":
     if args.shm is not None:
         return SharedMemory.join(args.shm)
     try:
@@ -87,7 +87,9 @@ def link_of(bundle: Bundle, args: argparse.Namespace) -> "Link":
     return link
 
 
-def control(bundle: Bundle, link: "Link", armed: bool, log: Path | None, seconds: float) -> int:
+def control(
+    bundle: Bundle, link: "Transport", armed: bool, log: Path | None, seconds: float
+) -> int:
     """Until Ctrl-C or the operator's stop; tells every change of mode."""
     with contextlib.ExitStack() as stack:
         stack.callback(link.close)
@@ -112,7 +114,7 @@ def control(bundle: Bundle, link: "Link", armed: bool, log: Path | None, seconds
     return 0
 
 
-def _send(controller: LoggedController, link: "Link", now: float, armed: bool) -> None:
+def _send(controller: LoggedController, link: "Transport", now: float, armed: bool) -> None:
     command = controller.step(now)
     if armed and controller.controller.mode is not Mode.PASSIVE:
         link.put_command(command, now)

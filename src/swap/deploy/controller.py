@@ -17,9 +17,9 @@ import numpy as np
 from swap.deploy.bundle import Bundle
 from swap.deploy.depth import DepthBuffer, DepthPreparation, Lens
 from swap.deploy.gate import JointCommand, SafetyGate
-from swap.deploy.joints import JointMap, Motor, plain_motors
+from swap.deploy.joints import JointMap, MotorChannel, plain_motors
 from swap.deploy.messages import DepthImage, MotorCommand, Operator, RobotState
-from swap.deploy.observations import Observations, gravity_of
+from swap.deploy.observations import ObservationBuilder, gravity_of
 from swap.deploy.runtime import Runtime
 from swap.deploy.watchdogs import Deadlines, Fault, depth_fault, state_fault, tilt_fault
 from swap.validate import check_numbers
@@ -61,7 +61,7 @@ class Controller:
     def __init__(
         self,
         bundle: Bundle,
-        motors: Sequence[Motor] | None = None,
+        motors: Sequence[MotorChannel] | None = None,
         lens: Lens | None = None,
         cfg: ControllerCfg | None = None,
         runtime: Runtime | None = None,
@@ -75,7 +75,7 @@ class Controller:
         self.events: list[tuple[float, str]] = []
         """What happened, with its time; whoever tells it may clear it."""
         self.prepare, self._images = DepthPreparation(spec.camera, lens), DepthBuffer(spec.camera)
-        self._observations = Observations(spec)
+        self._observations = ObservationBuilder(spec)
         self._deadlines = Deadlines(spec.control_period_s, spec.limits)
         self._default = np.array([joint.default_rad for joint in spec.joints])
         self._state: RobotState | None = None

@@ -18,7 +18,7 @@ from cyclonedds.topic import Topic
 
 from swap.deploy.dds_messages import DepthMessage, OperatorMessage
 from swap.deploy.depth import Lens
-from swap.deploy.joints import Motor
+from swap.deploy.joints import MotorChannel
 from swap.deploy.messages import REQUESTS, DepthImage, MotorCommand, Operator, RobotState
 from swap.deploy.unitree import (
     COMMAND_TOPIC,
@@ -39,9 +39,9 @@ FAR_M = 65.0
 
 
 class Dds:
-    """See `swap.deploy.transport.Link`; both ends are alike."""
+    """See `swap.deploy.transport.Transport`; both ends are alike."""
 
-    def __init__(self, motors: Sequence[Motor], lens: Lens, domain: int = 0) -> None:
+    def __init__(self, motors: Sequence[MotorChannel], lens: Lens, domain: int = 0) -> None:
         if len(motors) > MOTORS:
             raise UserError(f"{len(motors)} motors; these messages have room for {MOTORS}")
         self.motors, self.lens = tuple(motors), lens

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from swap.deploy.messages import DepthImage
-from swap.deploy.spec import CameraSpec
+from swap.deploy.spec import DepthCameraSpec
 from swap.errors import UserError
 from swap.validate import check_numbers
 
@@ -35,7 +35,7 @@ class Lens:
         check_numbers(self, "lens.", at_least_1=("rows", "cols"), positive=("fx", "fy"))
 
 
-def training_lens(camera: CameraSpec) -> Lens:
+def training_lens(camera: DepthCameraSpec) -> Lens:
     """The one that training saw through."""
     focal = 1 / camera.pixel
     middle = (camera.cols - 1) / 2, (camera.rows - 1) / 2
@@ -45,7 +45,7 @@ def training_lens(camera: CameraSpec) -> Lens:
 class DepthPreparation:
     """Images in metres [rows, cols] of a lens -> what the world model reads, [rows, cols]."""
 
-    def __init__(self, camera: CameraSpec, lens: Lens | None = None) -> None:
+    def __init__(self, camera: DepthCameraSpec, lens: Lens | None = None) -> None:
         self.camera, self.lens = camera, lens or training_lens(camera)
         self._shape = (self.lens.rows, self.lens.cols)
         self._pixels = None if self.lens == training_lens(camera) else self._lookup()
@@ -78,7 +78,7 @@ class DepthPreparation:
 class DepthBuffer:
     """The latest images. What is read is the one whose age is nearest to that of training."""
 
-    def __init__(self, camera: CameraSpec) -> None:
+    def __init__(self, camera: DepthCameraSpec) -> None:
         self._age_s = sum(camera.age_s) / 2
         self._images: deque[DepthImage] = deque(maxlen=KEPT)
 

@@ -11,7 +11,7 @@ from swap.errors import UserError
 
 
 @dataclass(frozen=True)
-class Motor:
+class MotorChannel:
     """One motor as its robot's messages list it: joint angle = sign * (motor angle - zero_rad)."""
 
     joint: str
@@ -25,15 +25,15 @@ class Motor:
             raise UserError(f"motor of '{self.joint}': sign is 1 or -1, zero_rad a finite number")
 
 
-def plain_motors(spec: BundleSpec) -> tuple[Motor, ...]:
+def plain_motors(spec: BundleSpec) -> tuple[MotorChannel, ...]:
     """A robot that lists its motors just as the bundle does."""
-    return tuple(Motor(name) for name in spec.joint_names)
+    return tuple(MotorChannel(name) for name in spec.joint_names)
 
 
 class JointMap:
     """Between the messages of a robot and the joints of a bundle."""
 
-    def __init__(self, spec: BundleSpec, motors: Sequence[Motor]) -> None:
+    def __init__(self, spec: BundleSpec, motors: Sequence[MotorChannel]) -> None:
         names = [motor.joint for motor in motors]
         if len(set(names)) != len(names):
             raise UserError("two motors have one joint; give each a name of its own")

@@ -14,7 +14,7 @@ from typing import Any, BinaryIO
 from swap.deploy.bundle import Bundle
 from swap.deploy.controller import Controller, ControllerCfg
 from swap.deploy.depth import Lens
-from swap.deploy.joints import Motor, plain_motors
+from swap.deploy.joints import MotorChannel, plain_motors
 from swap.deploy.messages import Codec, DepthImage, MotorCommand, Operator, RobotState
 from swap.errors import UserError
 
@@ -30,7 +30,7 @@ class LoggedController:
         self,
         bundle: Bundle,
         file: BinaryIO,
-        motors: Sequence[Motor] | None = None,
+        motors: Sequence[MotorChannel] | None = None,
         lens: Lens | None = None,
         cfg: ControllerCfg | None = None,
     ) -> None:
@@ -101,7 +101,7 @@ def replay(bundle: Bundle, path: Path) -> tuple[int, int]:
     if head["bundle"] != bundle.seal:
         raise UserError(f"'{path}' was made with another bundle than '{bundle.path}'")
     try:
-        motors = [Motor(**motor) for motor in head["motors"]]
+        motors = [MotorChannel(**motor) for motor in head["motors"]]
         lens, cfg = Lens(**head["lens"]), ControllerCfg(**head["cfg"])
     except (KeyError, TypeError) as error:
         raise UserError(f"'{path}' is no log of a controller ({error})") from None

@@ -24,7 +24,7 @@ def wrap(angle_rad: float) -> float:
     return math.atan2(math.sin(angle_rad), math.cos(angle_rad))
 
 
-class Observations:
+class ObservationBuilder:
     """`observe` once a control step; `reset` when the policy takes over."""
 
     def __init__(self, spec: BundleSpec) -> None:

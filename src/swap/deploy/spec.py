@@ -84,7 +84,7 @@ class ObservationSpec:
 
 
 @dataclass(frozen=True)
-class CameraSpec:
+class DepthCameraSpec:
     """The depth camera of training and the whole preparation of an image.
 
     A pixel is the z-depth in metres. Row 0 is the top, column 0 the robot's left. One without a
@@ -199,7 +199,7 @@ class BundleSpec:
     joints: tuple[JointSpec, ...]
     action: ActionSpec
     observation: ObservationSpec
-    camera: CameraSpec
+    camera: DepthCameraSpec
     command: CommandSpec
     limits: LimitSpec
     world_model: GraphSpec

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Literal, Protocol
 
 from swap.deploy.depth import Lens
-from swap.deploy.joints import Motor
+from swap.deploy.joints import MotorChannel
 from swap.deploy.messages import Codec, DepthImage, MotorCommand, Operator, RobotState
 from swap.errors import UserError
 
@@ -27,10 +27,10 @@ PAUSE_S = 2e-5
 """Between two looks of one who waits."""
 
 
-class Link(Protocol):
+class Transport(Protocol):
     """Both ends of a link, each of which uses its half of it."""
 
-    motors: tuple[Motor, ...]
+    motors: tuple[MotorChannel, ...]
     lens: Lens
 
     def put_state(self, message: RobotState, now_s: float) -> None: ...
@@ -56,7 +56,9 @@ class SharedMemory:
     MAGIC, HEAD, PAGE = b"swap-link-1", struct.Struct("<QdI"), 4096
     LOOKS = 100
 
-    def __init__(self, path: Path, motors: Sequence[Motor], lens: Lens, *, create: bool) -> None:
+    def __init__(
+        self, path: Path, motors: Sequence[MotorChannel], lens: Lens, *, create: bool
+    ) -> None:
         """Use `make` or `join`."""
         self.path, self.motors, self.lens = path, tuple(motors), lens
         self.now_s = 0.0
@@ -80,7 +82,7 @@ class SharedMemory:
         self._creator = create
 
     @classmethod
-    def make(cls, path: Path, motors: Sequence[Motor], lens: Lens) -> "SharedMemory":
+    def make(cls, path: Path, motors: Sequence[MotorChannel], lens: Lens) -> "SharedMemory":
         """The robot's end."""
         return cls(path, motors, lens, create=True)
 
@@ -97,7 +99,7 @@ class SharedMemory:
         try:
             magic, _, facts = page.rstrip(b"\0").partition(b"\n")
             told = json.loads(facts) if magic == cls.MAGIC else {}
-            motors, lens = [Motor(**motor) for motor in told["motors"]], Lens(**told["lens"])
+            motors, lens = [MotorChannel(**motor) for motor in told["motors"]], Lens(**told["lens"])
         except (ValueError, KeyError, TypeError):
             raise UserError(f"'{path}' is no link of a robot") from None
         return cls(path, motors, lens, create=False)

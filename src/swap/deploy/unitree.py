@@ -16,7 +16,7 @@ from cyclonedds.idl import IdlStruct
 from cyclonedds.idl.annotations import autoid, final
 from cyclonedds.idl.types import array, float32, int16, int32, uint8, uint16, uint32
 
-from swap.deploy.joints import Motor
+from swap.deploy.joints import MotorChannel
 
 MOTORS = 20
 STATE_TOPIC, COMMAND_TOPIC = "rt/lowstate", "rt/lowcmd"
@@ -147,9 +147,9 @@ class LowState(IdlStruct, typename="unitree_go.msg.dds_.LowState_"):
     crc: uint32 = 0
 
 
-def unitree_motors(legs: tuple[str, ...] = ORDER) -> tuple[Motor, ...]:
+def unitree_motors(legs: tuple[str, ...] = ORDER) -> tuple[MotorChannel, ...]:
     """Their order with the names that SWAP's robots have."""
-    return tuple(Motor(f"{leg}_{part}") for leg in legs for part in ("abad", "hip", "knee"))
+    return tuple(MotorChannel(f"{leg}_{part}") for leg in legs for part in ("abad", "hip", "knee"))
 
 
 COMMAND_LAYOUT = struct.Struct("<4B4IH2x" + "B3x5f3I" * MOTORS + "4B55Bx2I")

@@ -4,8 +4,8 @@ from typing import Any
 
 from swap.deploy.spec import (
     ActionSpec,
-    CameraSpec,
     CommandSpec,
+    DepthCameraSpec,
     JointSpec,
     LimitSpec,
     ObservationSpec,
@@ -55,12 +55,12 @@ def observation_of(cfg: ParkourCfg, robot: Robot) -> ObservationSpec:
     )
 
 
-def camera_of(cfg: ParkourCfg, robot: Robot, model: WorldModel) -> CameraSpec:
+def camera_of(cfg: ParkourCfg, robot: Robot, model: WorldModel) -> DepthCameraSpec:
     camera = cfg.env.camera
     if camera is None:
         raise UserError("it was trained without a camera; export one that sees: swap")
     eye = camera.optics
-    return CameraSpec(
+    return DepthCameraSpec(
         rows=eye.rows,
         cols=eye.cols,
         fov_deg=eye.fov_deg,

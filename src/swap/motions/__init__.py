@@ -9,14 +9,14 @@ from swap.motions.library import clips
 from swap.motions.motion import Motion
 from swap.motions.reference import frame_layout, transitions
 from swap.motions.replay import ReplayResult, replay
-from swap.motions.timing import Command, scaled
+from swap.motions.timing import GaitCommand, scaled
 
 __all__ = [
     "GAITS",
     "GAIT_NAMES",
     "Clip",
-    "Command",
     "Gait",
+    "GaitCommand",
     "Motion",
     "ReplayResult",
     "clips",

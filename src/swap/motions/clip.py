@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from swap.motions.gaits import MIRRORED
-from swap.motions.timing import Command, GaitTiming
+from swap.motions.timing import GaitCommand, GaitTiming
 from swap.robots import Robot
 from swap.sim import CONTROL_DT
 from swap.symmetry import ROTATION, VECTOR, Rep, signs
@@ -19,7 +19,7 @@ class Clip:
     """T frames of one gait at one command."""
 
     gait: str
-    command: Command
+    command: GaitCommand
     timing: GaitTiming
     base_pos: np.ndarray  # [T, 3] world, m
     base_quat: np.ndarray  # [T, 4] (w, x, y, z), body to world

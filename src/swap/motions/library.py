@@ -8,7 +8,7 @@ from swap.motions.clip import Clip
 from swap.motions.effort import is_feasible
 from swap.motions.gaits import GAIT_NAMES, MIRRORED, Gait, get_gait
 from swap.motions.motion import Motion
-from swap.motions.timing import Command, scaled
+from swap.motions.timing import GaitCommand, scaled
 from swap.robots import Robot
 
 SECONDS = 4.0
@@ -37,14 +37,14 @@ def clips(robot: Robot, gaits: Sequence[str] = GAIT_NAMES, seconds: float = SECO
     return out
 
 
-def commands(gait: Gait) -> list[Command]:
+def commands(gait: Gait) -> list[GaitCommand]:
     """The commands of a gait's clips, for a robot of Apollo's size."""
-    turning = [Command(v, 0.0, w) for v in gait.forward_mps for w in gait.turn_rps]
-    return turning + [Command(0.0, v, 0.0) for v in gait.sideways_mps]
+    turning = [GaitCommand(v, 0.0, w) for v in gait.forward_mps for w in gait.turn_rps]
+    return turning + [GaitCommand(0.0, v, 0.0) for v in gait.sideways_mps]
 
 
 def feasible_clip(
-    robot: Robot, gait: Gait, command: Command, seconds: float, slowest: float = SLOWEST
+    robot: Robot, gait: Gait, command: GaitCommand, seconds: float, slowest: float = SLOWEST
 ) -> Clip | None:
     """The clip, slowed down if the robot's joints need it; None if that is not enough."""
     share = 1.0

@@ -13,7 +13,7 @@ import numpy as np
 from swap.motions.clip import Clip
 from swap.motions.gaits import Gait
 from swap.motions.sway import GRAVITY, Sway, pushes, sway_of
-from swap.motions.timing import Command, GaitTiming, timing_of
+from swap.motions.timing import GaitCommand, GaitTiming, timing_of
 from swap.robots import Robot
 from swap.robots.inverse_kinematics import angles_for_feet
 from swap.sim import CONTROL_DT
@@ -30,7 +30,7 @@ class Motion:
 
     robot: Robot
     gait: Gait
-    command: Command
+    command: GaitCommand
 
     @cached_property
     def timing(self) -> GaitTiming:

@@ -12,18 +12,20 @@ from swap.robots import Robot, feet_in_base
 
 
 @dataclass(frozen=True)
-class Command:
+class GaitCommand:
     """The velocities of a clip, constant over its length."""
 
     forward_mps: float = 0.0
     left_mps: float = 0.0
     turn_rps: float = 0.0
 
-    def __mul__(self, factor: float) -> "Command":
-        return Command(self.forward_mps * factor, self.left_mps * factor, self.turn_rps * factor)
+    def __mul__(self, factor: float) -> "GaitCommand":
+        return GaitCommand(
+            self.forward_mps * factor, self.left_mps * factor, self.turn_rps * factor
+        )
 
-    def mirrored(self) -> "Command":
-        return Command(self.forward_mps, -self.left_mps or 0.0, -self.turn_rps or 0.0)
+    def mirrored(self) -> "GaitCommand":
+        return GaitCommand(self.forward_mps, -self.left_mps or 0.0, -self.turn_rps or 0.0)
 
     def __str__(self) -> str:
         parts = [f"{self.forward_mps:.2f} m/s"]
@@ -50,13 +52,13 @@ def scale_of(robot: Robot) -> float:
     return robot.hip_height / APOLLO_HIP_M
 
 
-def scaled(robot: Robot, command: Command) -> Command:
+def scaled(robot: Robot, command: GaitCommand) -> GaitCommand:
     """Scale a command for Apollo to the dynamically similar one for this robot."""
     k = scale_of(robot) ** 0.5
-    return Command(command.forward_mps * k, command.left_mps * k, command.turn_rps / k)
+    return GaitCommand(command.forward_mps * k, command.left_mps * k, command.turn_rps / k)
 
 
-def timing_of(robot: Robot, gait: Gait, command: Command) -> GaitTiming:
+def timing_of(robot: Robot, gait: Gait, command: GaitCommand) -> GaitTiming:
     size = scale_of(robot)
     foothold = feet_in_base(robot)
     foothold[:, 2] = [leg.foot_radius for leg in robot.legs]
@@ -71,7 +73,7 @@ def timing_of(robot: Robot, gait: Gait, command: Command) -> GaitTiming:
     )
 
 
-def foot_speed(foothold: np.ndarray, command: Command) -> float:
+def foot_speed(foothold: np.ndarray, command: GaitCommand) -> float:
     """Mean speed of the ground under the feet, m/s."""
     x, y = foothold[:, 0], foothold[:, 1]
     along = command.forward_mps - command.turn_rps * y

@@ -3,7 +3,7 @@
 import mujoco
 import numpy as np
 
-from swap.deploy.joints import Motor
+from swap.deploy.joints import MotorChannel
 from swap.deploy.messages import MotorCommand, RobotState
 from swap.robots import Robot
 from swap.robots.mjcf import build_spec
@@ -12,10 +12,12 @@ from swap.sim2sim.clutter import HIDDEN, scatter
 from swap.sim2sim.disturbances import Disturbances
 
 
-class Body:
+class SimulatedRobot:
     """One robot on one course. Motors are listed as `motors` says, not as the model has them."""
 
-    def __init__(self, robot: Robot, motors: tuple[Motor, ...], cfg: SimCfg, trial: Trial) -> None:
+    def __init__(
+        self, robot: Robot, motors: tuple[MotorChannel, ...], cfg: SimCfg, trial: Trial
+    ) -> None:
         self.robot, self.cfg = robot, cfg
         self.model = self._compile(trial)
         self.data = mujoco.MjData(self.model)

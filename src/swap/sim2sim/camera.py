@@ -6,9 +6,9 @@ import mujoco
 import numpy as np
 
 from swap.deploy.messages import DepthImage
-from swap.deploy.spec import CameraSpec
+from swap.deploy.spec import DepthCameraSpec
 from swap.errors import UserError
-from swap.sim2sim.body import Body
+from swap.sim2sim.body import SimulatedRobot
 from swap.sim2sim.cfg import Trial, random_source
 from swap.sim2sim.clutter import HIDDEN
 
@@ -19,7 +19,9 @@ SHOWN = np.array([group != HIDDEN for group in range(6)], np.uint8)
 class Camera:
     """Images of one robot's life."""
 
-    def __init__(self, body: Body, camera: CameraSpec, trial: Trial, renderer: Renderer) -> None:
+    def __init__(
+        self, body: SimulatedRobot, camera: DepthCameraSpec, trial: Trial, renderer: Renderer
+    ) -> None:
         self._body, self._spec, self._draw = body, camera, random_source(trial, "camera")
         self._id = body.model.camera("depth").id
         right = (np.arange(camera.cols) - (camera.cols - 1) / 2) * camera.pixel
@@ -84,7 +86,9 @@ class Camera:
             self._gl[0].close()
 
 
-def gl_renderer(body: Body, camera: CameraSpec) -> tuple[mujoco.Renderer, mujoco.MjvOption]:
+def gl_renderer(
+    body: SimulatedRobot, camera: DepthCameraSpec
+) -> tuple[mujoco.Renderer, mujoco.MjvOption]:
     up = camera.pixel * camera.rows / 2
     body.model.cam_fovy[:] = np.degrees(2 * np.arctan(up))
     option = mujoco.MjvOption()

@@ -100,7 +100,7 @@ class Trial:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class TrialOutcome:
     """How a trial ended, as the simulator saw it."""
 
     reason: str

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from swap.sim2sim.body import Body
+    from swap.sim2sim.body import SimulatedRobot
 
 HIT_S = 0.05
 
@@ -19,7 +19,7 @@ class Disturbances:
         self._hit_until_s = 0.0
         self._leg: int | None = None
 
-    def apply(self, body: "Body") -> None:
+    def apply(self, body: "SimulatedRobot") -> None:
         cfg, data = body.cfg, body.data
         if cfg.push_every_s and self._draw.random() < cfg.timestep_s / cfg.push_every_s:
             data.qvel[:2] += self._draw.uniform(-cfg.push_mps, cfg.push_mps, 2)

@@ -13,7 +13,7 @@ from typing import Any
 from swap.courses import FAMILIES, size_of
 from swap.deploy.bundle import Bundle
 from swap.deploy.controller import Controller, ControllerCfg, Mode
-from swap.deploy.joints import Motor
+from swap.deploy.joints import MotorChannel
 from swap.deploy.messages import Operator
 from swap.deploy.runtime import Runtime
 from swap.deploy.transport import SharedMemory
@@ -23,7 +23,7 @@ from swap.evaluate.wilson import wilson
 from swap.robots import Robot
 from swap.runs.config import from_json
 from swap.sim2sim.camera import Renderer
-from swap.sim2sim.cfg import SUCCESS, Outcome, SimCfg, Trial
+from swap.sim2sim.cfg import SUCCESS, SimCfg, Trial, TrialOutcome
 from swap.sim2sim.process import serve
 
 STAND_S, BLEND_S = 0.3, 0.2
@@ -32,10 +32,10 @@ WAIT_S = 0.002
 STATE_S = 30.0
 
 
-def other_motors(robot: Robot) -> tuple[Motor, ...]:
+def other_motors(robot: Robot) -> tuple[MotorChannel, ...]:
     """The simulated robot's own list of motors: another order, another sense, other zeros."""
     names = sorted(robot.joint_names, reverse=True)
-    return tuple(Motor(name, (-1) ** k, 0.05 * k) for k, name in enumerate(names))
+    return tuple(MotorChannel(name, (-1) ** k, 0.05 * k) for k, name in enumerate(names))
 
 
 class Simulation:
@@ -85,7 +85,7 @@ class Simulation:
             self._process.join(5)
         self._wire.close()
 
-    def run(self, trial: Trial) -> Outcome:
+    def run(self, trial: Trial) -> TrialOutcome:
         """One trial with a controller that knows the robot by its messages."""
         link = self._link
         controller = Controller(
@@ -110,7 +110,7 @@ class Simulation:
             controller.on_operator(_request(controller, go, now), now)
             link.put_command(controller.step(now), now)
         self.events = controller.events
-        outcome: Outcome = self._receive()
+        outcome: TrialOutcome = self._receive()
         for _ in range(2):  # what was left behind is not of the next trial
             link.get_state(), link.get_depth()
         return outcome

@@ -13,14 +13,14 @@ from pathlib import Path
 import numpy as np
 
 from swap.deploy.depth import training_lens
-from swap.deploy.joints import Motor
+from swap.deploy.joints import MotorChannel
 from swap.deploy.messages import DepthImage, MotorCommand, RobotState
-from swap.deploy.spec import CameraSpec
+from swap.deploy.spec import DepthCameraSpec
 from swap.deploy.transport import SharedMemory
 from swap.robots import Robot
-from swap.sim2sim.body import Body
+from swap.sim2sim.body import SimulatedRobot
 from swap.sim2sim.camera import Camera, Renderer
-from swap.sim2sim.cfg import Outcome, SimCfg, Trial, random_source
+from swap.sim2sim.cfg import SimCfg, Trial, TrialOutcome, random_source
 from swap.sim2sim.referee import BLOW_S, EVERY_S, Referee
 
 ANSWER_S = 20.0
@@ -33,13 +33,13 @@ def serve(
     wire: Connection,
     path: Path,
     robot: Robot,
-    motors: tuple[Motor, ...],
-    camera: CameraSpec,
+    motors: tuple[MotorChannel, ...],
+    camera: DepthCameraSpec,
     cfg: SimCfg,
     renderer: Renderer,
     real_time: bool,
 ) -> None:
-    """Until the pipe ends: a Trial comes, an Outcome goes. `None` ends it."""
+    """Until the pipe ends: a Trial comes, a TrialOutcome goes. `None` ends it."""
     link = SharedMemory.make(path, motors, training_lens(camera))
     wire.send("ready")
     try:
@@ -59,8 +59,8 @@ class TrialLoop:
         self,
         link: SharedMemory,
         robot: Robot,
-        motors: tuple[Motor, ...],
-        camera: CameraSpec,
+        motors: tuple[MotorChannel, ...],
+        camera: DepthCameraSpec,
         cfg: SimCfg,
         trial: Trial,
         renderer: Renderer,
@@ -71,7 +71,7 @@ class TrialLoop:
         until its motors are stiff, and its trial begins with this; without it, with those."""
         self.link, self.cfg, self.trial = link, cfg, trial
         self._patience_s, self._go, self._hangs = patience_s, go, go is not None
-        self.body = Body(robot, motors, cfg, trial)
+        self.body = SimulatedRobot(robot, motors, cfg, trial)
         self.camera = Camera(self.body, camera, trial, renderer)
         self.referee = Referee(self.body, trial.course, trial.time_s)
         self._late = random_source(trial, "latency")
@@ -82,7 +82,7 @@ class TrialLoop:
         self._feel_at = 0
         self._limp_s = 0.0
 
-    def run(self, real_time: bool) -> Outcome:
+    def run(self, real_time: bool) -> TrialOutcome:
         cfg = self.cfg
         every, blow = (round(x / cfg.timestep_s) for x in (EVERY_S, BLOW_S))
         origin, step, reason = time.monotonic() if real_time else 0.0, 0, None
@@ -105,7 +105,7 @@ class TrialLoop:
                 reason = reason or self.referee.look() or self._gave_up()
         self.camera.close()
         self.referee.far_m = max(self.referee.far_m, float(self.body.data.qpos[0]))
-        return Outcome(reason, self.referee.time_s, self.referee.far_m, self.body.torque_share)
+        return TrialOutcome(reason, self.referee.time_s, self.referee.far_m, self.body.torque_share)
 
     def _sense(self, step: int, now: float) -> None:
         """States and images are taken now, and come later."""

@@ -9,7 +9,7 @@ import torch
 from swap.courses import HOLD_S, Course, fallen, goals, reached
 from swap.courses.rays import cast
 from swap.deploy.observations import gravity_of, heading_of
-from swap.sim2sim.body import Body
+from swap.sim2sim.body import SimulatedRobot
 from swap.sim2sim.cfg import SUCCESS
 
 EVERY_S = 0.02
@@ -27,7 +27,7 @@ AROUND = np.stack(np.meshgrid(np.arange(-8, 9) / 10, np.arange(-5, 6) / 10, inde
 class Referee:
     """Look every `EVERY_S`; `begin` when the robot is told to go."""
 
-    def __init__(self, body: Body, course: Course, time_s: float) -> None:
+    def __init__(self, body: SimulatedRobot, course: Course, time_s: float) -> None:
         self._body, self._course, self._limit_s = body, course, time_s
         self._goals = goals([course])
         self._hard_n = HARD * body.robot.mass * 9.81

@@ -12,7 +12,7 @@ from swap.deploy.transport import SharedMemory
 from swap.robots import Robot
 from swap.runs.config import from_json
 from swap.sim2sim.camera import Renderer
-from swap.sim2sim.cfg import Outcome, SimCfg, Trial
+from swap.sim2sim.cfg import SimCfg, Trial, TrialOutcome
 from swap.sim2sim.measure import other_motors
 from swap.sim2sim.process import TrialLoop
 
@@ -28,7 +28,7 @@ def rehearse(
     renderer: Renderer,
     patience_s: float,
     say: Callable[[str], None] = print,
-) -> Outcome:
+) -> TrialOutcome:
     """One trial for whoever joins the link at `path`; until then it hangs in the air, and waits for
     `patience_s`."""
     robot = from_json(Robot, bundle.spec.robot_data, "robot")

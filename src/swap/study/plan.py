@@ -34,7 +34,7 @@ class Kind(IntEnum):
 
 
 @dataclass(frozen=True)
-class Command:
+class CommandLine:
     """One command line of one run."""
 
     run: Run
@@ -94,7 +94,7 @@ def create_folder(study: Study, folder: Folder) -> None:
     replace_file(folder.study, study.as_toml().encode())
 
 
-def commands_left(study: Study, folder: Folder, run: Run, device: str) -> list[Command]:
+def commands_left(study: Study, folder: Folder, run: Run, device: str) -> list[CommandLine]:
     """The commands that are left of one run, in order."""
     out = []
     if not folder.metrics(run).is_file():
@@ -103,7 +103,7 @@ def commands_left(study: Study, folder: Folder, run: Run, device: str) -> list[C
             out.append(train(study, folder, run, device))
         words = ["keep", str(home), "--out", str(folder.model(run))]
         words += ["--metrics", str(folder.metrics(run))]
-        out.append(Command(run, Kind.KEEP, "keep", tuple(words)))
+        out.append(CommandLine(run, Kind.KEEP, "keep", tuple(words)))
     for name, typed in study.measure.items():
         if not folder.measured(name, run).is_file():
             command = command_of(typed)
@@ -111,24 +111,24 @@ def commands_left(study: Study, folder: Folder, run: Run, device: str) -> list[C
             first = command.split()
             words = [*first, str(folder.model(run)), *typed[len(first) :], "--device", device]
             words += ["--json", str(folder.measured(name, run))]
-            out.append(Command(run, Kind.MEASURE, name, tuple(words)))
+            out.append(CommandLine(run, Kind.MEASURE, name, tuple(words)))
     for name, typed in study.film.items():
         still = folder.film(name, run)
         if run.seed == study.seeds[0] and not still.is_file():
             words = ["play", str(folder.model(run)), *typed, "--device", device]
             words += ["--out", str(folder.film(name, run, ".mp4")), "--still", str(still)]
-            out.append(Command(run, Kind.MEASURE, f"film {name}", tuple(words)))
+            out.append(CommandLine(run, Kind.MEASURE, f"film {name}", tuple(words)))
     return out
 
 
-def train(study: Study, folder: Folder, run: Run, device: str) -> Command:
+def train(study: Study, folder: Folder, run: Run, device: str) -> CommandLine:
     """The command that begins a run, or resumes it if there is a checkpoint."""
     home, options = folder.run(run), study.options(run)
     if numbered(home / FOLDER):
         words = ["train", *without(options, "--from"), "--resume", str(home), "--device", device]
-        return Command(run, Kind.RESUME, "train", tuple(words))
+        return CommandLine(run, Kind.RESUME, "train", tuple(words))
     words = ["train", *options, "--steps", f"{study.steps:.0f}", "--out", str(home)]
-    return Command(run, Kind.TRAIN, "train", (*words, "--device", device))
+    return CommandLine(run, Kind.TRAIN, "train", (*words, "--device", device))
 
 
 def without(options: Sequence[str], flag: str) -> list[str]:
@@ -151,7 +151,7 @@ def trained(study: Study, home: Path) -> bool:
     return rows[-1]["iteration"] == int(newest.name) and rows[-1].get("steps", 0) >= study.steps
 
 
-def missing_model(folder: Folder, commands: Sequence[Command]) -> str | None:
+def missing_model(folder: Folder, commands: Sequence[CommandLine]) -> str | None:
     """Why the commands cannot run, or None: the model of a finished run is missing."""
     if not commands or commands[0].kind is not Kind.MEASURE:
         return None

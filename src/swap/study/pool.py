@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Protocol
 
 from swap.runs.interrupt import Interrupt
-from swap.study.plan import Command, Folder, Kind
+from swap.study.plan import CommandLine, Folder, Kind
 
 POLL_S = 0.2
 SAVE_S = 40.0
@@ -31,7 +31,7 @@ class Process(Protocol):
     def terminate(self) -> None: ...
 
 
-Start = Callable[[Command, Path], Process]
+Start = Callable[[CommandLine, Path], Process]
 """Starts a command, with a log file for its output, and returns the process."""
 
 
@@ -39,7 +39,7 @@ def start_process(env: Mapping[str, str]) -> Start:
     """Returns a function that starts commands in processes of their own. A Ctrl-C of the terminal
     does not reach them; the study passes it on."""
 
-    def start(command: Command, log: Path) -> Process:
+    def start(command: CommandLine, log: Path) -> Process:
         words = [sys.executable, "-m", "swap.cli.child", str(os.getpid()), *command.words]
         with open(log, "ab") as file:
             file.write(f"$ {command.line}\n".encode())
@@ -60,7 +60,7 @@ def start_process(env: Mapping[str, str]) -> Start:
 class Chain:
     """The commands that are left of one run."""
 
-    commands: list[Command]
+    commands: list[CommandLine]
     process: Process | None = None
     failed: str | None = None
 
@@ -83,7 +83,7 @@ class Pool:
     """Whether a signal stops the pool. False for a scheduler that handles signals itself."""
     now: Callable[[], float] = time.monotonic
     sleep: Callable[[float], None] = time.sleep
-    status: Callable[[Sequence[Command]], str] = lambda running: ""
+    status: Callable[[Sequence[CommandLine]], str] = lambda running: ""
     """Returns the status line for the running commands, which is printed now and then."""
     stopped: str | None = field(default=None, init=False)
     """Why the pool stopped before everything was done."""

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from swap.study.plan import Command, Folder
+from swap.study.plan import CommandLine, Folder
 from swap.study.study import Run, Study
 
 
@@ -14,7 +14,7 @@ def steps_done(folder: Folder, run: Run) -> float:
     return float(_newest(folder.run(run) / "metrics.jsonl").get("steps", 0.0))
 
 
-def status_line(study: Study, folder: Folder, running: Sequence[Command]) -> str:
+def status_line(study: Study, folder: Folder, running: Sequence[CommandLine]) -> str:
     done = sum(folder.metrics(run).is_file() for run in study.runs)
     parts = [f"{done} of {len(study.runs)} runs done"]
     for command in running:

@@ -7,7 +7,7 @@ from functools import partial
 
 from swap.device.choice import choose_device
 from swap.study.mps import mps
-from swap.study.plan import Command, Folder, Kind, commands_left, missing_model
+from swap.study.plan import CommandLine, Folder, Kind, commands_left, missing_model
 from swap.study.pool import Chain, Pool, Start, start_process
 from swap.study.status import status_line
 from swap.study.study import Run, Study
@@ -16,7 +16,7 @@ Say = Callable[[str], None]
 
 
 @dataclass(frozen=True)
-class Outcome:
+class WorkResult:
     """How the work ended."""
 
     summary: str
@@ -37,7 +37,7 @@ def run_study(
     started_s: float | None = None,
     say: Say = print,
     start: Start | None = None,
-) -> Outcome:
+) -> WorkResult:
     """Does what is left of these runs. `only`: train, or measure. `start`: how commands are
     started, if not as processes."""
     chains, failed = [], []
@@ -65,10 +65,10 @@ def run_study(
     failed += [chain.failed for chain in chains if chain.failed]
     done = sum(not commands_left(study, folder, run, device) for run in study.runs)
     summary = f"{done} of {len(study.runs)} runs are trained and measured"
-    return Outcome("; ".join([summary, *failed]), failed, pool.stopped, pool.signal)
+    return WorkResult("; ".join([summary, *failed]), failed, pool.stopped, pool.signal)
 
 
-def wanted(command: Command, only: str | None) -> bool:
+def wanted(command: CommandLine, only: str | None) -> bool:
     return only is None or (command.kind is Kind.MEASURE) == (only == "measure")
 
 

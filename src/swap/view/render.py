@@ -15,7 +15,7 @@ from swap.sensors.rays import BoxFrame
 from swap.view.camera import View
 from swap.view.render_kernels import draw, smooth
 from swap.view.scene import PARTS, Scene, radii
-from swap.view.trace_kernels import CapsuleFrame, Stage, place_boxes, place_capsules
+from swap.view.trace_kernels import CapsuleFrame, ShadingInputs, place_boxes, place_capsules
 
 Colour = tuple[float, float, float]
 SHADE = {"housing": 0.45, "thigh": 1.0, "shank": 0.62, "foot": 0.25}
@@ -101,10 +101,10 @@ class Renderer:
     def shape(self) -> np.ndarray:
         return self._shape.numpy().copy()
 
-    def _lasting(self, look: PictureCfg) -> Stage:
+    def _lasting(self, look: PictureCfg) -> ShadingInputs:
         """The part of the stage that does not change from picture to picture."""
         level, tints = zip(*TINTS, strict=True)
-        stage = Stage()
+        stage = ShadingInputs()
         stage.rows, stage.cols = look.height, look.width
         stage.sun = wp.mat33(_sun_axes(look.sun))
         stage.tint_z, stage.tint = self._array(level), self._array(_linear(tints), wp.vec3)
@@ -118,7 +118,7 @@ class Renderer:
         stage.belly_skin = wp.vec3(*_linear(look.belly))
         return stage
 
-    def _set(self, scene: Scene, view: View) -> Stage:
+    def _set(self, scene: Scene, view: View) -> ShadingInputs:
         stage, axes = self._stage, view.axes()
         stage.eye, stage.rot = wp.vec3(*view.eye), wp.mat33(axes)
         stage.pixel = 2 * math.tan(math.radians(view.fov_deg / 2)) / self.look.width

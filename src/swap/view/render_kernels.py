@@ -9,7 +9,7 @@ Colours are linear light until the last step.
 import warp as wp
 
 from swap.device.warp_launch import MODULE_OPTIONS
-from swap.view.trace_kernels import NOTHING, Hit, Stage, first_hit, in_shadow, openness
+from swap.view.trace_kernels import NOTHING, Hit, ShadingInputs, first_hit, in_shadow, openness
 
 wp.set_module_options(MODULE_OPTIONS)
 
@@ -28,7 +28,7 @@ def line(coordinate: float, every: float, footprint: float) -> float:
 
 
 @wp.func
-def ground_colour(stage: Stage, p: wp.vec3, up: float, footprint: float) -> wp.vec3:
+def ground_colour(stage: ShadingInputs, p: wp.vec3, up: float, footprint: float) -> wp.vec3:
     """The colour by height, with lines a metre apart, and fainter ones between, on surfaces that
     can be walked on."""
     last = stage.tint_z.shape[0] - 1
@@ -47,13 +47,13 @@ def ground_colour(stage: Stage, p: wp.vec3, up: float, footprint: float) -> wp.v
 
 
 @wp.func
-def sky(stage: Stage, ray_w: wp.vec3) -> wp.vec3:
+def sky(stage: ShadingInputs, ray_w: wp.vec3) -> wp.vec3:
     share = wp.clamp(ray_w[2] * 2.5 + 0.3, 0.0, 1.0)
     return stage.sky_low * (1.0 - share) + stage.sky_top * share
 
 
 @wp.func
-def shade(stage: Stage, hit: Hit, y: float, z: float) -> wp.vec3:
+def shade(stage: ShadingInputs, hit: Hit, y: float, z: float) -> wp.vec3:
     ray = wp.vec3(1.0, y, z)
     ray_w = stage.rot * wp.normalize(ray)
     haze = sky(stage, ray_w)
@@ -110,7 +110,10 @@ def displayed(light: wp.vec3) -> wp.vec3:
 
 @wp.kernel
 def draw(
-    stage: Stage, image: wp.array2d[wp.vec3], depth: wp.array2d[float], shape: wp.array2d[int]
+    stage: ShadingInputs,
+    image: wp.array2d[wp.vec3],
+    depth: wp.array2d[float],
+    shape: wp.array2d[int],
 ) -> None:
     """Casts one ray through the middle of each pixel."""
     v, u = wp.tid()
@@ -128,7 +131,7 @@ def contrast(a: wp.vec3, b: wp.vec3) -> float:
 
 
 @wp.kernel
-def smooth(stage: Stage, image: wp.array2d[wp.vec3], out: wp.array3d[wp.uint8]) -> None:
+def smooth(stage: ShadingInputs, image: wp.array2d[wp.vec3], out: wp.array3d[wp.uint8]) -> None:
     """Casts four rays where a pixel differs visibly from a neighbour; writes all pixels as
     bytes."""
     v, u = wp.tid()

@@ -41,7 +41,7 @@ class CapsuleFrame:
 
 
 @wp.struct
-class Stage:
+class ShadingInputs:
     """All that a pixel's colour depends on."""
 
     eye: wp.vec3
@@ -78,7 +78,7 @@ class Hit:
 
 
 @wp.func
-def viewer(stage: Stage, who: int) -> wp.mat33:
+def viewer(stage: ShadingInputs, who: int) -> wp.mat33:
     if who == CAMERA:
         return stage.rot
     return stage.sun
@@ -92,7 +92,7 @@ def across(centre: wp.vec3, extent: wp.vec3) -> wp.vec4:
 
 
 @wp.kernel
-def place_boxes(stage: Stage, pos: wp.array[wp.vec3], quat: wp.array[wp.vec4]) -> None:
+def place_boxes(stage: ShadingInputs, pos: wp.array[wp.vec3], quat: wp.array[wp.vec4]) -> None:
     who, s = wp.tid()
     rot = viewer(stage, who)
     into = wp.transpose(rot)
@@ -114,7 +114,7 @@ def place_boxes(stage: Stage, pos: wp.array[wp.vec3], quat: wp.array[wp.vec4]) -
 
 @wp.kernel
 def place_capsules(
-    stage: Stage, start: wp.array[wp.vec3], end: wp.array[wp.vec3], radius: wp.array[float]
+    stage: ShadingInputs, start: wp.array[wp.vec3], end: wp.array[wp.vec3], radius: wp.array[float]
 ) -> None:
     who, k = wp.tid()
     into = wp.transpose(viewer(stage, who))
@@ -145,7 +145,7 @@ def within(bounds: wp.vec4, y: float, z: float) -> bool:
 
 
 @wp.func
-def first_hit(stage: Stage, y: float, z: float) -> Hit:
+def first_hit(stage: ShadingInputs, y: float, z: float) -> Hit:
     ray = wp.vec3(1.0, y, z)
     best = Hit()
     best.depth = BIG
@@ -184,7 +184,7 @@ def first_hit(stage: Stage, y: float, z: float) -> Hit:
 
 
 @wp.func
-def in_shadow(stage: Stage, p: wp.vec3) -> bool:
+def in_shadow(stage: ShadingInputs, p: wp.vec3) -> bool:
     """Whether anything stands between a point of the sun frame and the sun."""
     ray = wp.vec3(1.0, 0.0, 0.0)
     for s in range(stage.boxes.shape[1]):
@@ -207,7 +207,7 @@ def in_shadow(stage: Stage, p: wp.vec3) -> bool:
 
 
 @wp.func
-def openness(stage: Stage, p: wp.vec3, reach: float) -> float:
+def openness(stage: ShadingInputs, p: wp.vec3, reach: float) -> float:
     """Distance to the nearest shape relative to `reach`: 1 in the open, 0 in a corner."""
     nearest = reach
     for s in range(stage.boxes.shape[1]):

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from swap.env import EndReason
-from swap.view.live.driving import Command
+from swap.view.live.driving import VelocityCommand
 from swap.view.live.server import PageServer
 from swap.view.live.settings import CourseChoice, Settings
 from swap.view.live.viewer import LINGER_S, Viewer, table
@@ -27,10 +27,10 @@ def test_a_slider_that_is_dragged_makes_one_new_world(viewer, monkeypatch):
     for k in range(10):
         size = 0.2 + 0.05 * k
         viewer.change(lambda s, size=size: replace(s, course=CourseChoice("box", size)))
-    viewer.change(lambda s: replace(s, command=Command(0.7)))
+    viewer.change(lambda s: replace(s, command=VelocityCommand(0.7)))
     viewer._answer()
     assert [s.course.size for s in entered] == [pytest.approx(0.65)]
-    assert viewer.world.command == Command(0.7)
+    assert viewer.world.command == VelocityCommand(0.7)
     assert viewer.world.course.goal_z == pytest.approx(0.65)
 
 

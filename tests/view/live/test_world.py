@@ -13,7 +13,7 @@ from swap.env.frame import heading_of
 from swap.errors import UserError
 from swap.runs.trained_robot import untrained
 from swap.view.live.controls import base_of, plain_arm_of
-from swap.view.live.driving import Command
+from swap.view.live.driving import VelocityCommand
 from swap.view.live.faults import Darkness, Faults
 from swap.view.live.gamepad import command_of
 from swap.view.live.settings import CourseChoice, Settings
@@ -35,7 +35,7 @@ def drive(world: LiveWorld, seconds: float) -> None:
 
 
 def test_it_crosses_a_box_and_goes_on_after_the_end(robot):
-    world = LiveWorld(robot, course(), command=Command(1.0))
+    world = LiveWorld(robot, course(), command=VelocityCommand(1.0))
     drive(world, 8.0)
     reason, when_s = world.end
     assert reason == EndReason.SUCCESS
@@ -46,20 +46,20 @@ def test_it_crosses_a_box_and_goes_on_after_the_end(robot):
 
 
 def test_commands_reach_the_robot_and_what_it_observes(robot):
-    world = LiveWorld(robot, course("flat", 0.0), command=Command(0.8, 0.1, 0.0))
+    world = LiveWorld(robot, course("flat", 0.0), command=VelocityCommand(0.8, 0.1, 0.0))
     drive(world, 2.0)
     assert world.obs["command"][0, :2].tolist() == pytest.approx([0.8, 0.1])
-    world.drive(Command(0.6, 0.0, 0.7))
+    world.drive(VelocityCommand(0.6, 0.0, 0.7))
     before = float(heading_of(world.env.engine.state.base_quat)[0])
     drive(world, 2.0)
     assert world.obs["command"][0].tolist() == pytest.approx([0.6, 0.0, 0.7])
     turned = float(heading_of(world.env.engine.state.base_quat)[0]) - before
     assert 0.7 < turned < 3.0  # 1.4 were asked for
     # Let go, it holds the heading it has then, not the one of the start.
-    world.drive(Command(0.6))
+    world.drive(VelocityCommand(0.6))
     drive(world, 2.0)
     assert float(heading_of(world.env.engine.state.base_quat)[0]) - before > 0.5
-    world.drive(Command())
+    world.drive(VelocityCommand())
     drive(world, 1.0)
     speed = world.env.engine.state.base_lin_vel[0, :2].norm()
     assert float(speed) < 0.2
@@ -70,7 +70,7 @@ def test_the_second_robot_lives_the_mirror_image(robot):
         robot,
         course("lateral_slope", 25.0),
         mirrored=True,
-        command=Command(1.0, 0.1, 0.2),
+        command=VelocityCommand(1.0, 0.1, 0.2),
         faults=Faults(darkness=0.3, lost_frames=0.2, holes=0.3),
     )
     drive(world, 2.0)
@@ -89,7 +89,9 @@ def test_the_second_robot_lives_the_mirror_image(robot):
 
 
 def test_a_reset_is_the_same_life_again(robot):
-    world = LiveWorld(robot, course(), seed=5, command=Command(1.0), faults=Faults(darkness=0.2))
+    world = LiveWorld(
+        robot, course(), seed=5, command=VelocityCommand(1.0), faults=Faults(darkness=0.2)
+    )
     drive(world, 1.0)
     first = world.env.engine.state.base_pos.clone()
     world.reset()
@@ -133,9 +135,9 @@ def test_no_fault_is_negative(field):
 
 
 def test_sticks_are_commands_and_nonsense_is_none():
-    assert command_of("1 0 0") == Command(2.0)
-    assert command_of("-1 -1 0.5") == Command(-0.5, -0.6, 0.5)
-    assert command_of("9 9 9") == Command(2.0, 0.6, 1.0)
+    assert command_of("1 0 0") == VelocityCommand(2.0)
+    assert command_of("-1 -1 0.5") == VelocityCommand(-0.5, -0.6, 0.5)
+    assert command_of("9 9 9") == VelocityCommand(2.0, 0.6, 1.0)
     assert [command_of(x) for x in ("", "1 2", "a b c", "nan 0 0")] == [None] * 4
 
 
@@ -149,7 +151,7 @@ def test_the_plain_arm_of_a_model_is_found_by_its_name():
 
 def test_a_plain_robot_does_not_live_the_mirror_image():
     plain = untrained("swap-no-eq")
-    world = LiveWorld(plain, course("flat", 0.0), mirrored=True, command=Command(1.0))
+    world = LiveWorld(plain, course("flat", 0.0), mirrored=True, command=VelocityCommand(1.0))
     drive(world, 1.0)
     assert world.apart_m > 1e-3
 
@@ -158,11 +160,11 @@ def test_choices_are_checked_and_make_the_course_of_swap_play():
     with pytest.raises(UserError, match="box"):
         CourseChoice("box", 9.0)
     with pytest.raises(UserError, match="command"):
-        Command(99.0)
+        VelocityCommand(99.0)
     with pytest.raises(UserError, match="rate"):
         Settings(rate=3.0)
     made = CourseChoice("tilted_box", 0.5, "right", seed=4).build()
     rng = np.random.default_rng(4)
     oracle = make("tilted_box", difficulty_of("tilted_box", 0.5), rng).mirror()
     assert np.array_equal(made.quat, oracle.quat)
-    assert Command(0.9).more(9, 9, -9) == Command(3.0, 0.6, -1.0)
+    assert VelocityCommand(0.9).more(9, 9, -9) == VelocityCommand(3.0, 0.6, -1.0)

@@ -14,7 +14,7 @@ import viser
 from swap.courses import FAMILIES
 from swap.runs.saved_model import known_models
 from swap.view.live.builder import Builder
-from swap.view.live.driving import FORWARD_MPS, LEFT_MPS, TURN_RPS, Command
+from swap.view.live.driving import FORWARD_MPS, LEFT_MPS, TURN_RPS, VelocityCommand
 from swap.view.live.faults import LATENCY_S, Faults
 from swap.view.live.gamepad import add_gamepad, command_of
 from swap.view.live.settings import RATES, CourseChoice, Settings
@@ -226,11 +226,11 @@ class Controls:
 
 # --- changes of settings --------------------------------------------------------------------------
 def stopped(s: Settings) -> Settings:
-    return replace(s, command=Command())
+    return replace(s, command=VelocityCommand())
 
 
 def straight(s: Settings) -> Settings:
-    return replace(s, command=Command(s.command.forward_mps))
+    return replace(s, command=VelocityCommand(s.command.forward_mps))
 
 
 def with_more(by: tuple[float, float, float], s: Settings) -> Settings:

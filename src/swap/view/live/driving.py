@@ -20,7 +20,7 @@ TURN_RPS = 1.0
 
 
 @dataclass(frozen=True)
-class Command:
+class VelocityCommand:
     """A velocity command."""
 
     forward_mps: float = 0.0
@@ -40,12 +40,12 @@ class Command:
                 f"at most {TURN_RPS:g}"
             )
 
-    def more(self, forward_mps: float, left_mps: float, turn_rps: float) -> "Command":
+    def more(self, forward_mps: float, left_mps: float, turn_rps: float) -> "VelocityCommand":
         """The command changed by this much, as far as robots are trained."""
         low, high = FORWARD_MPS
         forward, left = self.forward_mps + forward_mps, self.left_mps + left_mps
         turn = self.turn_rps + turn_rps
-        return Command(
+        return VelocityCommand(
             forward_mps=round(min(max(forward, low), high), 6),
             left_mps=round(min(max(left, -LEFT_MPS), LEFT_MPS), 6),
             turn_rps=round(min(max(turn, -TURN_RPS), TURN_RPS), 6),
@@ -60,7 +60,7 @@ class DrivenCommands(Commands):
         self._turn = torch.zeros(env.n)
         self._sides = torch.tensor([1.0, -1.0])[: env.n]
 
-    def drive(self, command: Command, heading_rad: Tensor) -> None:
+    def drive(self, command: VelocityCommand, heading_rad: Tensor) -> None:
         """Holds this command from now on; `heading_rad` [N] are the present headings."""
         turns = command.turn_rps * self._sides
         # When it stops turning, it holds the heading that it has then.
@@ -69,7 +69,7 @@ class DrivenCommands(Commands):
         self._turn.copy_(turns)
         self.value[:, 0] = command.forward_mps
         self.value[:, 1] = command.left_mps * self._sides
-        self.stands.fill_(command == Command())
+        self.stands.fill_(command == VelocityCommand())
 
     def steer(self, heading_rad: Tensor) -> None:
         super().steer(heading_rad)

@@ -10,7 +10,7 @@ from typing import Any
 
 import viser
 
-from swap.view.live.driving import LEFT_MPS, TURN_RPS, Command
+from swap.view.live.driving import LEFT_MPS, TURN_RPS, VelocityCommand
 
 LABEL = "gamepad"
 FASTEST_MPS = 2.0
@@ -49,7 +49,7 @@ def add_gamepad(gui: viser.GuiApi) -> Any:
     return gui.add_text(LABEL, "")
 
 
-def command_of(said: str) -> Command | None:
+def command_of(said: str) -> VelocityCommand | None:
     """Reads what the sticks ask for: fractions of the speed ahead, to the left, and of the turn to
     the left, each from -1 to 1; None if the text is something else."""
     try:
@@ -59,4 +59,4 @@ def command_of(said: str) -> Command | None:
     if not all(x == x for x in (ahead, left, turn)):
         return None
     forward = ahead * (FASTEST_MPS if ahead > 0 else FASTEST_MPS / 4)
-    return Command(round(forward, 6), round(left * LEFT_MPS, 6), round(turn * TURN_RPS, 6))
+    return VelocityCommand(round(forward, 6), round(left * LEFT_MPS, 6), round(turn * TURN_RPS, 6))

@@ -9,7 +9,7 @@ from swap.courses import FAMILIES, Course, difficulty_of, make
 from swap.courses.course_plan import CoursePlan
 from swap.errors import UserError
 from swap.validate import check_numbers
-from swap.view.live.driving import Command
+from swap.view.live.driving import VelocityCommand
 from swap.view.live.faults import Faults
 
 Side = Literal["left", "right"]
@@ -59,7 +59,7 @@ class Settings:
     course: CourseChoice = field(default_factory=CourseChoice)
     mirrored: bool = False
     """A second robot in the mirrored course."""
-    command: Command = field(default_factory=lambda: Command(1.0))
+    command: VelocityCommand = field(default_factory=lambda: VelocityCommand(1.0))
     faults: Faults = field(default_factory=Faults)
     paused: bool = False
     rate: float = 1.0

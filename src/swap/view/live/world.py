@@ -23,7 +23,7 @@ from swap.runs.trained_robot import TrainedRobot
 from swap.sensors import DepthCameraCfg
 from swap.sim import CONTROL_DT, FIXED
 from swap.symmetry import VECTOR
-from swap.view.live.driving import Command, DrivenCommands, DrivenTasks
+from swap.view.live.driving import DrivenCommands, DrivenTasks, VelocityCommand
 from swap.view.live.faults import LATENCY_S, Darkness, Faults
 
 EPISODE_S = 1e6
@@ -40,12 +40,12 @@ class LiveWorld:
         *,
         mirrored: bool = False,
         seed: int = 0,
-        command: Command | None = None,
+        command: VelocityCommand | None = None,
         faults: Faults | None = None,
     ) -> None:
         """`mirrored`: a second robot, in the mirror image of all this."""
         self.course, self.seed, self.mirrored = course, seed, mirrored
-        self.command, self.faults = command or Command(), faults or Faults()
+        self.command, self.faults = command or VelocityCommand(), faults or Faults()
         cfg = driven_cfg(robot.cfg.env)
         courses = [course, course.mirror()] if mirrored else [course]
         n, device = len(courses), torch.device("cpu")
@@ -76,7 +76,7 @@ class LiveWorld:
         self.steps, self.apart_m = 0, 0.0
         self.drive(self.command)
 
-    def drive(self, command: Command) -> None:
+    def drive(self, command: VelocityCommand) -> None:
         self.command = command
         self.commands.drive(command, heading_of(self.env.engine.state.base_quat))
 
