@@ -1,5 +1,5 @@
 """Rough conditions of `swap eval` as changes of a robot's own environment, by the names of
-`swap.conditions`. What moves by itself, and blows to legs, need another world: sim2sim has them."""
+`swap.conditions`. Loose stones, sliding carpets and hits against legs are in sim2sim alone."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
