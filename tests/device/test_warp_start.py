@@ -29,10 +29,10 @@ def test_nothing_is_printed_that_nobody_asked_for():
 
 
 def test_a_long_compilation_is_announced(capfd, monkeypatch):
-    with wake.announce_compilation():
+    with wake.announce_compilation(str):
         pass
     monkeypatch.setattr(wake, "PATIENCE_S", 0.01)
-    with wake.announce_compilation():
+    with wake.announce_compilation(str):
         time.sleep(0.3)
     time.sleep(0.1)
     assert capfd.readouterr().err == f"{wake.COMPILING}\n"

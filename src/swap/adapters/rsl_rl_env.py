@@ -64,7 +64,7 @@ class RslRlVecEnv(VecEnv):
     def step(self, actions: Tensor) -> tuple[TensorDict, Tensor, Tensor, dict[str, Any]]:
         """Takes one control step with `actions` [N, 12]."""
         # The runner steps in inference mode. Tensors that outlive the step must not be created
-        # there: outside of that mode # they could neither be written nor learned from.
+        # there: outside of that mode they could neither be written nor learned from.
         with torch.inference_mode(False), torch.no_grad():
             step = self.env.step(actions)
             dones, time_outs = self._ended.clone(), self._truncated.clone()

@@ -43,16 +43,16 @@ def _deaf() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def announce_compilation(progress: Callable[[], str] | None = None) -> Iterator[None]:
-    """Wrap work that may compile: print a line on stderr if it takes longer than PATIENCE_S, and
-    with `progress` another one, which it ends, every AGAIN_S."""
+def announce_compilation(progress: Callable[[], str]) -> Iterator[None]:
+    """Wrap work that compiles: print a line on stderr if it takes longer than PATIENCE_S, and
+    another one, which ends with `progress`, every AGAIN_S."""
     done = threading.Event()
 
     def announce() -> None:
         if done.wait(PATIENCE_S):
             return
         print(COMPILING, file=sys.stderr, flush=True)
-        while progress is not None and not done.wait(AGAIN_S):
+        while not done.wait(AGAIN_S):
             print(f"compiling kernels: {progress()}", file=sys.stderr, flush=True)
 
     thread = threading.Thread(target=announce, daemon=True)

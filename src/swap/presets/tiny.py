@@ -18,8 +18,8 @@ TINY = ParkourCfg(
     run=RunCfg(minutes=12.0),
     worlds=128,
     # A laptop gives few samples, so the task is simple: one robot without noise walks ahead in
-    # every world, at about the # same speed, from near the obstacle, which never gets very large,
-    # and the networks read only the # ground under the robot.
+    # every world, at about the same speed, from near the obstacle, which never gets very large,
+    # and the networks read only the ground under the robot.
     env=EnvCfg(
         families=(("flat", 0.05), ("box", 0.5), ("gap", 0.45)),
         levels=10,

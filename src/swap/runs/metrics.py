@@ -41,7 +41,7 @@ class Metrics:
         self.hook = threading.excepthook
         if tensorboard:
             # The writer's thread passes an error to the next write, where it is reported in a line;
-            # the # traceback that Python would also print adds nothing.
+            # the traceback that Python would also print adds nothing.
             threading.excepthook = self._heard
             from torch.utils.tensorboard import SummaryWriter
 

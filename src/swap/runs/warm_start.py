@@ -53,7 +53,7 @@ def start_from(model: SavedModel, trainable: Trainable, cfg: TrainCfg) -> list[s
     if RATE in tensors:
         tensors[RATE] = same_rate(tensors[RATE], model.cfg.ppo, cfg.ppo)
     elif cfg.ppo.desired_kl is not None:
-        # A fresh Adam takes steps of full length in all directions: at the usual initial # rate the
+        # A fresh Adam takes steps of full length in all directions: at the usual initial rate the
         # KL of the first update was 39. From a low rate it soon adapts.
         tensors[RATE] = torch.tensor(cfg.ppo.lr_range[0])
     trainable.load_learned(tensors)
