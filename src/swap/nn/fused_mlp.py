@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
 
 LONG = 4096
-"""From this many rows on, one product per part is the faster way to the weights' gradient."""
+"""From this many rows on, one product per part is the faster way to the weights' gradient in fp32.
+In bf16 a batched one is, at all lengths."""
 BUTTERFLY = HiddenCfg(join=False)
 """Turns views into parities, or parities into views."""
 
@@ -114,7 +115,7 @@ def product(x: Tensor, weights: Iterable[Tensor]) -> Tensor:
 
 def multiply(x: Tensor, weight: Tensor) -> Tensor:
     """x [V, N, in] times weight [V, out, in] transposed: [V, N, out]."""
-    if x.shape[1] < LONG:
+    if x.shape[1] < LONG or x.dtype != torch.float32:
         return torch.bmm(x, weight.mT)
     out: Tensor = _Product.apply(x, weight)
     return out
@@ -133,7 +134,7 @@ def weight_gradient(dy: Tensor, x: Tensor) -> Tensor:
 
 
 def stack(dtype: torch.dtype, *weights: Tensor) -> Tensor:
-    """Stack the parts' weights [out, in] as [V, out, in], in one launch."""
+    """Stack the parts' weights [out, in] as [V, out, in]."""
     if len(weights) == 1:
         return weights[0].to(dtype).unsqueeze(0)
     return _Stacked.apply(dtype, weights[0].shape[1], *weights)
@@ -212,8 +213,9 @@ class _Stacked(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, dtype: torch.dtype, width: int, *weights: Tensor) -> Tensor:
         ctx.sizes, ctx.dtype = [weight.shape[1] for weight in weights], weights[0].dtype
-        make = weights[0].new_empty if set(ctx.sizes) == {width} else weights[0].new_zeros
-        out = make((len(weights), len(weights[0]), width), dtype=dtype)
+        if set(ctx.sizes) == {width}:
+            return torch.stack(weights).to(dtype)
+        out = weights[0].new_zeros((len(weights), len(weights[0]), width), dtype=dtype)
         places = [part[:, :size] for part, size in zip(out, ctx.sizes, strict=True)]
         torch._foreach_copy_(places, list(weights))
         return out
