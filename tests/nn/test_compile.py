@@ -34,15 +34,15 @@ SHALLOW = [
         [HEIGHTS],
     ),
     Example(
-        "ConvTrunk mixed",
-        lambda eq: ConvTrunk(SIZE, (32, 64), mixed=True, equivariant=eq),
+        "ConvTrunk",
+        lambda eq: ConvTrunk(SIZE, (32, 64), equivariant=eq),
         [(1, *SIZE)],
         [flip_columns],
         [regular(32 * 16 * 16)],
         batch=8,
     ),
     Example(
-        "ConvDecoder unmixed",
+        "ConvDecoder",
         lambda eq: ConvDecoder(WIDE, SIZE, (64, 32), equivariant=eq),
         [(512,)],
         [WIDE],

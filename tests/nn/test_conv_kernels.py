@@ -86,8 +86,8 @@ def test_convolutions_are_exact(kind, norm, precision, kernels):
 
 
 def test_what_does_not_fit_is_left_to_torch(kernels):
-    net = ConvTrunk(SIZE, (8, 12), mixed=True).to(DEVICE)
-    net(torch.randn(2, 1, *SIZE, device=DEVICE))
+    net = ConvTrunk(SIZE, (8, 12), image_channels=2).to(DEVICE)
+    net(torch.randn(2, 2, *SIZE, device=DEVICE))
     net = ConvTrunk(SIZE, (8, 12), act="elu").to(DEVICE)
     net(torch.randn(2, 1, *SIZE, device=DEVICE))
     assert "conv_kernels" not in kernels

@@ -38,9 +38,8 @@ def test_gru():
     assert torch.allclose(cell.dense()(x, h), cell(x, h), atol=1e-12)
 
 
-@pytest.mark.parametrize("mixed", [False, True])
-def test_conv_trunk(mixed):
-    trunk = ConvTrunk((16, 24), (8, 12), mixed=mixed).double()
+def test_conv_trunk():
+    trunk = ConvTrunk((16, 24), (8, 12)).double()
     x = torch.randn(2, 3, 1, 16, 24, dtype=torch.float64)
     assert trunk(x).shape == (2, 3, trunk.features)
     assert torch.allclose(trunk.dense()(x), trunk(x), atol=1e-12)

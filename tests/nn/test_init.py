@@ -40,18 +40,18 @@ def test_power_from_and_to_signed_spaces(field):
 
 
 def test_power_through_the_conv_trunk_is_that_of_its_plain_twin():
-    """Zero padding loses power at every border, the same share in all three networks."""
+    """Zero padding loses power at every border, the same share in both networks."""
     torch.manual_seed(0)
     powers = []
-    for equivariant, mixed in ((False, False), (True, False), (True, True)):
+    for equivariant in (False, True):
         runs = []
         for _ in range(40):
-            trunk = ConvTrunk(norm=False, act="relu", mixed=mixed, equivariant=equivariant)
+            trunk = ConvTrunk(norm=False, act="relu", equivariant=equivariant)
             with torch.no_grad():
                 runs.append(trunk(torch.randn(2, 1, 64, 64)).square().mean())
         powers.append(float(torch.stack(runs).mean() * gain("relu") ** 2))
     assert 0.6 < powers[0] < 1
-    assert powers[1:] == pytest.approx([powers[0]] * 2, rel=0.1)
+    assert powers[1] == pytest.approx(powers[0], rel=0.1)
 
 
 def test_gain_of_relu_is_known():

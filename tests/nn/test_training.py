@@ -17,7 +17,7 @@ class Model(torch.nn.Module):
     def __init__(self):
         super().__init__()
         prop, act = SPACES.proprioception.rep, SPACES.action.rep
-        self.trunk = ConvTrunk((16, 16), (8, 16), mixed=True)
+        self.trunk = ConvTrunk((16, 16), (8, 16))
         self.latent = Categoricals(4, 6)
         self.encoder = MLP(prop + self.trunk.rep, (32,), act="silu", norm=True)
         self.cell = GRUCell(32, 24)

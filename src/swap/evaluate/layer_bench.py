@@ -86,15 +86,12 @@ def contests(batch: int, images: int, widths: tuple[int, ...]) -> Iterator[Conte
     rivals = {"dense": _Recur(cell[False]), "equivariant": _Recur(cell[True])}
     yield "GRU cell 512", torch.randn(batch, 512), rivals
     channels = (32, 64, 128, 256)
-    for mixed in (False, True):
-        rivals = {
-            "dense": ConvTrunk(channels=channels, norm=False, equivariant=False),
-            "equivariant": ConvTrunk(channels=channels, norm=False, mixed=mixed),
-        }
-        if not mixed:
-            rivals["expanded"] = ExpandedConv(channels)
-        name = "mixed" if mixed else "unmixed"
-        yield f"conv trunk 64x64 {name}", torch.randn(images, 1, 64, 64), rivals
+    rivals = {
+        "dense": ConvTrunk(channels=channels, norm=False, equivariant=False),
+        "equivariant": ConvTrunk(channels=channels, norm=False),
+        "expanded": ExpandedConv(channels),
+    }
+    yield "conv trunk 64x64", torch.randn(images, 1, 64, 64), rivals
 
 
 class _Recur(nn.Module):

@@ -165,20 +165,22 @@ def examples(steps: int = 60) -> list[Example]:
     ) -> Example:
         return Example(name, build, [(read.dim,)], [read], [give], batch)
 
-    def trunk(mixed: bool) -> Example:
-        def build(eq: bool) -> nn.Module:
-            return ConvTrunk(mixed=mixed, equivariant=eq)
-
-        name = f"ConvTrunk {'mixed' if mixed else 'unmixed'} 64x64"
-        return Example(name, build, [(1, 64, 64)], [flip], [regular(2048)], batch=8)
-
-    def decoder(mixed: bool) -> Example:
-        def build(eq: bool) -> nn.Module:
-            return ConvDecoder(wide, mixed=mixed, equivariant=eq)
-
-        name = f"ConvDecoder {'mixed' if mixed else 'unmixed'} 64x64"
-        return Example(name, build, [(512,)], [wide], [flip], batch=8)
-
+    trunk = Example(
+        "ConvTrunk 64x64",
+        lambda eq: ConvTrunk(equivariant=eq),
+        [(1, 64, 64)],
+        [flip],
+        [regular(2048)],
+        batch=8,
+    )
+    decoder = Example(
+        "ConvDecoder 64x64",
+        lambda eq: ConvDecoder(wide, equivariant=eq),
+        [(512,)],
+        [wide],
+        [flip],
+        batch=8,
+    )
     rollout = Example(
         f"Rollout, {steps} steps: GRU + latents + actor",
         lambda eq: ToyAgent(spaces, equivariant=eq),
@@ -218,10 +220,8 @@ def examples(steps: int = 60) -> list[Example]:
             wide,
             heights,
         ),
-        trunk(mixed=False),
-        trunk(mixed=True),
-        decoder(mixed=False),
-        decoder(mixed=True),
+        trunk,
+        decoder,
         Example(
             "GRUCell 512 + 512",
             lambda eq: GRUCell(512, 512, equivariant=eq),

@@ -3,8 +3,7 @@
 Every equivariant map from images to regular features is (f(x), f(flip x)) for some plain f. So each
 view is an ordinary feature map, the second one in mirrored coordinates, and mirroring the image
 only swaps the views. Standard convolutions suffice: no flipped kernels, and no condition on stride,
-padding or image width. By default the views meet after the trunk (unmixed, half the FLOPs); with
-`mixed` each view also reads the other one, flipped into its own coordinates.
+padding or image width. The views meet after the trunk, so it takes half the FLOPs of a plain one.
 """
 
 from collections.abc import Callable, Sequence
@@ -59,14 +58,6 @@ class ViewConv(nn.Module):
         return tuple(act(self.norm(v, g)) for v, g in zip(out, gains, strict=True))
 
 
-def mix(views: Parts) -> Parts:
-    """Append to each view's channels those of the other view, flipped into its coordinates."""
-    if len(views) == 1:
-        return views
-    a, b = views
-    return torch.cat((a, b.flip(-1)), 1), torch.cat((b, a.flip(-1)), 1)
-
-
 class ConvTrunk(nn.Module):
     """Encodes images [B, c, H, W] as flat regular features. `channels` count both views.
 
@@ -81,28 +72,22 @@ class ConvTrunk(nn.Module):
         *,
         image_channels: int = 1,
         ones: bool = False,
-        mixed: bool = False,
         act: str = "silu",
         norm: bool = True,
         equivariant: bool = True,
     ) -> None:
         super().__init__()
         check_image_size(size, channels)
-        self.image_shape, self.ones, self.mixed = (image_channels, *size), ones, mixed
+        self.image_shape, self.ones = (image_channels, *size), ones
         self.act, self.equivariant = activation(act), equivariant
         self.layers = nn.ModuleList()
         c_in, strength, (rows, cols) = image_channels + ones, 1.0, size
-        for k, width in enumerate(channels):
+        for width in channels:
             c_out = halves(width, "channels") if equivariant else width
-            read = 2 * c_in if k and self.mixes else c_in
-            self.layers.append(ViewConv(read, c_out, strength, up=False, norm=norm))
+            self.layers.append(ViewConv(c_in, c_out, strength, up=False, norm=norm))
             c_in, strength = c_out, gain(act)
             rows, cols = rows // STRIDE, cols // STRIDE
         self.features = channels[-1] * rows * cols
-
-    @property
-    def mixes(self) -> bool:
-        return self.mixed and self.equivariant
 
     @property
     def rep(self) -> Rep:
@@ -120,8 +105,8 @@ class ConvTrunk(nn.Module):
             return fused_trunk.run_trunk(self, image).unflatten(0, lead)
         image = self._with_ones(image)
         views: Parts = (image, image.flip(-1)) if self.equivariant else (image,)
-        for k, layer in enumerate(self.layers):
-            views = layer(mix(views) if k and self.mixes else views, self.act)
+        for layer in self.layers:
+            views = layer(views, self.act)
         return torch.cat([v.flatten(1) for v in views], -1).unflatten(0, lead)
 
     def _with_ones(self, image: Tensor) -> Tensor:
@@ -142,9 +127,7 @@ class _OneBatch(nn.Module):
     def forward(self, image: Tensor) -> Tensor:
         x = self.trunk._with_ones(image.reshape(-1, *self.trunk.image_shape))
         x = torch.cat((x, x.flip(-1)))
-        for k, layer in enumerate(self.trunk.layers):
-            if k and self.trunk.mixes:
-                x = torch.cat(mix(tuple(x.chunk(2))))
+        for layer in self.trunk.layers:
             (x,) = layer((x,), self.trunk.act)
         left, right = x.flatten(1).chunk(2)
         return torch.cat((left, right), -1).unflatten(0, image.shape[:-3])
@@ -160,14 +143,13 @@ class ConvDecoder(nn.Module):
         channels: Sequence[int] = (256, 128, 64, 32),
         *,
         image_channels: int = 1,
-        mixed: bool = False,
         act: str = "silu",
         norm: bool = True,
         equivariant: bool = True,
     ) -> None:
         super().__init__()
         check_image_size(size, channels)
-        self.act, self.mixed, self.equivariant = activation(act), mixed, equivariant
+        self.act, self.equivariant = activation(act), equivariant
         self.image_channels = image_channels
         shrink = STRIDE ** len(channels)
         self.start = (size[0] // shrink, size[1] // shrink)
@@ -179,13 +161,8 @@ class ConvDecoder(nn.Module):
         for k, width in enumerate([*channels[1:], image_channels]):
             last = k == len(channels) - 1
             c_out = halves(width, "channels") if equivariant and not last else width
-            read = 2 * c_in if self.mixes else c_in
-            self.layers.append(ViewConv(read, c_out, strength, up=True, norm=norm and not last))
+            self.layers.append(ViewConv(c_in, c_out, strength, up=True, norm=norm and not last))
             c_in, strength = c_out, gain(act)
-
-    @property
-    def mixes(self) -> bool:
-        return self.mixed and self.equivariant
 
     def forward(self, features: Tensor) -> Tensor:
         lead = features.shape[:-1]
@@ -195,13 +172,10 @@ class ConvDecoder(nn.Module):
         sides = flat.chunk(2, -1) if self.equivariant else (flat,)
         views: Parts = tuple(v.unflatten(-1, (-1, *self.start)) for v in sides)
         for layer in self.layers[:-1]:
-            views = layer(self._read(views), self.act)
-        views = self.layers[-1](self._read(views), activation("identity"))
+            views = layer(views, self.act)
+        views = self.layers[-1](views, activation("identity"))
         image = views[0] if len(views) == 1 else (views[0] + views[1].flip(-1)) / 2
         return image.unflatten(0, lead)
-
-    def _read(self, views: Parts) -> Parts:
-        return mix(views) if self.mixed else views
 
 
 def check_image_size(size: tuple[int, int], channels: Sequence[int]) -> None:

@@ -22,7 +22,6 @@ class FastTrunk:
 
     def __init__(self, trunk: ConvTrunk, n: int) -> None:
         assert trunk.image_shape[0] == 1
-        assert not trunk.mixes
         self.act, self.views = trunk.act, 2 if trunk.equivariant else 1
         rows, cols = trunk.image_shape[1:]
         self.layers: list[_Layer] = []

@@ -46,13 +46,13 @@ class Stack(NamedTuple):
 
 
 def trunk_fits(trunk: "ConvTrunk", image: Tensor) -> bool:
-    fits = trunk.image_shape[0] == 1 and trunk.act is F.silu and not trunk.mixes
+    fits = trunk.image_shape[0] == 1 and trunk.act is F.silu
     return fits and triton_launch.usable("conv", image)
 
 
 def decoder_fits(decoder: "ConvDecoder", features: Tensor) -> bool:
     one = decoder.image_channels == 1
-    fits = one and decoder.act is F.silu and not decoder.mixes
+    fits = one and decoder.act is F.silu
     return fits and triton_launch.usable("conv", features)
 
 
