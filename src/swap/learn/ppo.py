@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from swap.device.threads import SideBySide
 from swap.distributed import SINGLE_PROCESS, ProcessGroup
 from swap.errors import UserError
 from swap.learn import fused_ppo
@@ -131,8 +132,9 @@ class PPO:
         self.means = metrics.means(*(f"ppo/{name}" for name in self.metric_names))
         names = "ppo/updates", "guard/skipped_updates", *(f"guard/{x}" for x in CHECKED)
         self.faults = metrics.counts(*names, shared=True)
-        self.parameters = list(policy.parameters())
+        self.parameters = [*policy.actor.parameters(), *policy.critic.parameters()]
         device = self.parameters[0].device
+        self.side_by_side = SideBySide(device)
         self.size, self.lr = size, torch.tensor(cfg.lr, device=device)
         self.step = gradient_step(
             self._compute_gradients, self._apply_gradients, processes, device, capture=capture
@@ -142,18 +144,31 @@ class PPO:
 
     def update(self, generator: torch.Generator) -> None:
         """Runs all epochs over the rollout, whose advantages must be filled in."""
-        for _ in range(self.cfg.epochs):
-            order = torch.randperm(len(self.rollout), generator=generator, device=self.lr.device)
-            for rows in order.split(self.size):
-                self.step(rows)
+        with self.side_by_side.open():
+            for _ in range(self.cfg.epochs):
+                order = torch.randperm(
+                    len(self.rollout), generator=generator, device=self.lr.device
+                )
+                for rows in order.split(self.size):
+                    self.step(rows)
 
     def _compute_gradients(self, rows: Tensor) -> Gradients:
         """Computes the gradients for the samples in `rows` [M]."""
         batch = self.rollout.take(rows)
         losses = self._losses(batch)
         loss = self._total(losses)
-        gradients = torch.autograd.grad(loss, self.parameters)
-        return Gradients(gradients, {**losses, "loss": loss}, batch.weight)
+        return Gradients(self._differentiate(loss), {**losses, "loss": loss}, batch.weight)
+
+    def _differentiate(self, loss: Tensor) -> tuple[Tensor, ...]:
+        if not self.side_by_side.active:
+            return torch.autograd.grad(loss, self.parameters)
+        actor, critic = self.policy.actor.parameters(), self.policy.critic.parameters()
+        ours, theirs = self.side_by_side(
+            # Both go through the losses, so neither may free the graph.
+            lambda: torch.autograd.grad(loss, tuple(actor), retain_graph=True),
+            lambda: torch.autograd.grad(loss, tuple(critic), retain_graph=True),
+        )
+        return *ours, *theirs
 
     def _apply_gradients(self, found: Gradients) -> None:
         """Takes one gradient step."""
@@ -171,8 +186,13 @@ class PPO:
             self.faults.add([torch.ones_like(sound), ~sound, *~good])
 
     def _losses(self, batch: Batch) -> dict[str, Tensor]:
-        now, value = self.policy.actor(batch.actor), self.policy.critic(batch.critic)
-        return self._ppo_losses(batch, now, value)
+        return self._ppo_losses(batch, *self._evaluate(batch))
+
+    def _evaluate(self, batch: Batch) -> tuple[Gaussian, Tensor]:
+        """The policy's distribution and value for each sample."""
+        return self.side_by_side(
+            lambda: self.policy.actor(batch.actor), lambda: self.policy.critic(batch.critic)
+        )
 
     def _ppo_losses(self, batch: Batch, now: Gaussian, value: Tensor) -> dict[str, Tensor]:
         """Compares the present distribution and value with the stored ones; means over the valid

@@ -83,7 +83,7 @@ class PenalisedPPO(MirroredPPO):
 
     def _losses(self, batch: Batch) -> dict[str, Tensor]:
         there = self.mirrored(batch)
-        now, value = self.policy.actor(batch.actor), self.policy.critic(batch.critic)
+        now, value = self._evaluate(batch)
         losses = self._ppo_losses(batch, now, value)
         apart = self.policy.actor.mlp(there.actor) - self.reflect(now.mean)
         losses["asymmetry"] = (batch.mean_weight * apart.square().sum(-1)).sum()
