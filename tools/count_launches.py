@@ -1,12 +1,13 @@
-"""Kernels that each hot path of training launches on a GPU, and the bytes they move, equivariant
-and plain; counted without a GPU, on tensors that have shapes and no numbers.
+"""Kernels that each hot path of training launches on a GPU, the bytes they move and what they
+compute, equivariant and plain; counted without a GPU, on tensors that have shapes and no numbers.
 
     PYTHONPATH=src python tools/count_launches.py [--ops] [path ...]
     SWAP_KERNELS=all PYTHONPATH=src python tools/count_launches.py
 
 An operation of torch that writes memory counts as one launch, which is about what a GPU does; those
 that are known to take more, or fewer, are listed below. Bytes are those of all tensors read and
-written, so what is read twice counts twice, caches or not.
+written, so what is read twice counts twice, caches or not. GFLOP are those of products and
+convolutions.
 """
 
 import argparse
@@ -25,6 +26,7 @@ from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
 from torch.nn.utils import clip_grad
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
+from torch.utils.flop_counter import flop_registry
 
 from swap.device import triton_launch
 from swap.learn.amp import AMP
@@ -60,10 +62,13 @@ class Count(TorchDispatchMode):
         super().__init__()
         self.launches: Counter[str] = Counter()
         self.bytes: Counter[str] = Counter()
+        self.flop = 0
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         out = func(*args, **(kwargs or {}))
         name = func.name().split("::")[1].split(".")[0]
+        if func.overloadpacket in flop_registry:
+            self.flop += flop_registry[func.overloadpacket](*args, **(kwargs or {}), out_val=out)
         if name not in FREE and not _is_view(func):
             given, made = _tensors((args, kwargs)), _tensors(out)
             several = SEVERAL.get(name, 1)
@@ -253,18 +258,25 @@ def count(path: str, preset: str) -> Count:
     return counted
 
 
+def gflop(path: str, preset: str) -> float:
+    """Without our kernels, whose products cannot be counted; they compute the same."""
+    with mock.patch.dict(os.environ, {triton_launch.VARIABLE: "none"}):
+        return count(path, preset).flop / 1e9
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("paths", nargs="*", metavar="path", default=[*PATHS], help=", ".join(PATHS))
     parser.add_argument("--ops", action="store_true", help="each operation's share, too")
     options = parser.parse_args()
     os.environ.setdefault(triton_launch.VARIABLE, "all")
-    print("| | launches | plain | MB | plain |\n|---|---|---|---|---|")
+    print("| | launches | plain | MB | plain | GFLOP | plain |\n|---|---|---|---|---|---|---|")
     several = {}
     for path in options.paths:
         several[path] = {arm: count(path, preset) for arm, preset in ARMS.items()}
         (a, x), (b, y) = (c.total for c in several[path].values())
-        print(f"| {PATHS[path]} | {a} | {b} | {x:.0f} | {y:.0f} |", flush=True)
+        f, g = (gflop(path, preset) for preset in ARMS.values())
+        print(f"| {PATHS[path]} | {a} | {b} | {x:.0f} | {y:.0f} | {f:.1f} | {g:.1f} |", flush=True)
     for path, arms in several.items() if options.ops else ():
         ours, plain = arms.values()
         print(f"\n{PATHS[path]}: launches, plain; MB, plain")
