@@ -1,6 +1,6 @@
 """A driven world: what it is told, how it ends, its mirror image, its faults."""
 
-from dataclasses import fields
+from dataclasses import fields, replace
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ from swap.errors import UserError
 from swap.runs.trained_robot import untrained
 from swap.view.live.controls import base_of, plain_arm_of
 from swap.view.live.driving import VelocityCommand
-from swap.view.live.faults import Darkness, Faults
+from swap.view.live.faults import Faults
 from swap.view.live.gamepad import command_of
 from swap.view.live.settings import CourseChoice, Settings
 from swap.view.live.world import LiveWorld
@@ -117,15 +117,15 @@ def test_faults_change_what_is_simulated(robot):
     assert float(camera.age_steps[0]) * 0.02 == pytest.approx(0.4)
 
 
-def test_darkness_blanks_the_share_it_is_told_and_mirrors():
-    images = torch.zeros(2, 64, 64)
-    dark = Darkness(seed=1)
-    first = dark(images, 0.25, tick=True)
-    assert float(first[0].mean()) == pytest.approx(0.25, abs=0.03)
-    assert torch.equal(first[1], first[0].flip(-1))
-    assert torch.equal(dark(images, 0.25, tick=False), first)
-    assert not torch.equal(dark(images, 0.25, tick=True), first)
-    assert dark(images, 0.0, tick=True) is images
+def test_darkness_blanks_the_share_it_is_told_and_mirrors(robot):
+    plain = Faults(holes=0.0, lost_frames=0.0)
+    world = LiveWorld(robot, course("box"), mirrored=True, faults=plain)
+    drive(world, 0.3)
+    lit = world.seen[0] < 1
+    world = LiveWorld(robot, course("box"), mirrored=True, faults=replace(plain, darkness=0.75))
+    drive(world, 0.3)
+    assert float((world.seen[0] < 1).sum() / lit.sum()) == pytest.approx(0.25, abs=0.04)
+    assert torch.equal(world.seen[1], world.seen[0].flip(-1))
 
 
 @pytest.mark.parametrize("field", [x.name for x in fields(Faults)])

@@ -7,7 +7,6 @@ the visitor sets.
 from dataclasses import dataclass, replace
 
 import torch
-from torch import Tensor
 
 from swap.env import ParkourEnv
 from swap.errors import UserError
@@ -50,7 +49,7 @@ class Faults:
             raise UserError(f"faults.latency_s={self.latency_s:g}; use at most {LATENCY_S:g} s")
 
     def apply(self, env: ParkourEnv) -> None:
-        """Applies all but darkness, from now on."""
+        """Applies them from now on."""
         given = nominal(env.robot, env.n)
         given.friction.fill_(self.friction)
         given.payload.fill_(self.payload_kg)
@@ -58,24 +57,7 @@ class Faults:
         env.engine.randomise(torch.ones(env.n, dtype=torch.bool), given)
         assert env.camera is not None, "a live world always has a camera"
         env.camera.age_steps.fill_(self.latency_s / CONTROL_DT)
+        env.camera.noise.pixel_holes.fill_(self.darkness)
         env.camera.noise.cfg = replace(
             env.camera.noise.cfg, blob_holes=self.holes, dropped=self.lost_frames
         )
-
-
-class Darkness:
-    """Blanks pixels of images, others at every tick; a mirrored robot loses the mirrored pixels."""
-
-    def __init__(self, seed: int) -> None:
-        self._generator = torch.Generator().manual_seed(seed)
-        self._luck: Tensor | None = None
-
-    def __call__(self, images: Tensor, share: float, tick: bool) -> Tensor:
-        """Blanks a share of images [N, rows, cols] of one robot or of a mirrored pair; at a `tick`
-        the images are new."""
-        if share <= 0:
-            return images
-        if tick or self._luck is None:
-            self._luck = torch.rand(images.shape[1:], generator=self._generator)
-        luck = torch.stack([self._luck, self._luck.flip(-1)])[: len(images)]
-        return images.masked_fill(luck < share, 1.0)

@@ -24,7 +24,7 @@ from swap.sensors import DepthCameraCfg
 from swap.sim import CONTROL_DT, FIXED
 from swap.symmetry import VECTOR
 from swap.view.live.driving import DrivenCommands, DrivenTasks, VelocityCommand
-from swap.view.live.faults import LATENCY_S, Darkness, Faults
+from swap.view.live.faults import LATENCY_S, Faults
 
 EPISODE_S = 1e6
 """Nobody drives longer."""
@@ -66,7 +66,6 @@ class LiveWorld:
         env.rng.generator.manual_seed(self.seed)
         assert env.camera is not None, "a live world always has a camera"
         env.camera.draws.count.zero_()
-        self._darkness = Darkness(self.seed)
         # Fast, but for a pair: that shows that mirrored robots stay mirrored to the last bit.
         fast = not self.mirrored
         self.agents = [Agent(self._networks, 1, env.device, fast=fast) for _ in range(env.n)]
@@ -96,11 +95,10 @@ class LiveWorld:
     def step(self) -> bool:
         """Takes one control step; returns whether the images are new."""
         tick = self.steps % self.images_every == 0
-        self.seen = self._darkness(self.obs["depth_noisy"], self.faults.darkness, tick)
-        obs = {**self.obs, "depth_noisy": self.seen}
+        self.seen = self.obs["depth_noisy"].clone()
         actions = []
         for k, agent in enumerate(self.agents):
-            mine = {name: x[k : k + 1] for name, x in obs.items()}
+            mine = {name: x[k : k + 1] for name, x in self.obs.items()}
             if self.mirrored:  # see GRID
                 mine = {name: (x * GRID).round() / GRID for name, x in mine.items()}
             actions.append(agent.act(mine))
