@@ -1,5 +1,6 @@
 """Settings for every test."""
 
+import gc
 import os
 import signal
 
@@ -22,6 +23,14 @@ torch.set_num_threads(1)
 
 # Under nohup SIGHUP is ignored; the runs that tests start and hang up on would ignore it too.
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def keep_what_is_imported():
+    """Before each file of tests: what is there stays, so the garbage collector need not search it
+    again and again, which would take a fifth of the time of some tests."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture
