@@ -38,13 +38,16 @@ def kernels(monkeypatch):
     """Switches all Triton kernels on, on a GPU or interpreted, and returns the names of those that
     were launched. Kernels do not run in double precision, so tests compare with that."""
     pytest.importorskip("triton")
+    import triton_interpreter
     from swap.device import triton_launch
 
     assert triton_launch.works()
     launched, launch = [], triton_launch.launch
+    begin_launch = triton_interpreter.prepare_once(monkeypatch)
 
     def noted(kernel, *args, **options):
         launched.append(kernel.fn.__module__.split(".")[-1])
+        begin_launch()
         launch(kernel, *args, **options)
 
     monkeypatch.setenv("SWAP_KERNELS", "all")

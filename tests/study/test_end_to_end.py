@@ -88,7 +88,7 @@ def test_a_study_that_ships_runs_from_end_to_end(
 def test_a_study_that_is_killed_goes_on_as_if_it_had_not_been(tiny, tmp_path, in_process):
     """Real processes; SIGKILL in the middle of a run, which then saves and ends; and the study
     again."""
-    long = 60  # iterations of 24 steps
+    long = 40  # iterations of 24 steps
     tiny.write_text(tiny.read_text().replace(f"steps = {STEPS}", f"steps = {24 * long}"))
     folder, undisturbed = Folder(tmp_path / "killed"), Folder(tmp_path / "undisturbed")
     both = read_study(tiny).runs[:2]
