@@ -7,6 +7,8 @@ JOBS ?= 2
 TEACHER := models/teacher.safetensors
 SEES := models/swap.safetensors
 RUN := $(or $(RUN),out/train/$(shell date +%Y%m%d-%H%M%S))
+# Tests start many processes that load torch; none should compile it again.
+export PYTHONDONTWRITEBYTECODE :=
 SOAK ?= --kills 200 --flips 1000 --options 500 --minutes 30 --clicks 30
 
 .PHONY: help setup test lint pytest soak soak-deploy fuzz-gate demo train test-oracles test-rliable bench-oracles lock clean

@@ -1,5 +1,6 @@
 """Tests what `make` would do."""
 
+import os
 import re
 import subprocess
 from pathlib import Path
@@ -25,3 +26,17 @@ def test_train_has_a_folder_of_its_own_every_time(words):
         assert f"RUN={folder}" in words
     else:
         assert re.fullmatch(r"out/train/\d{8}-\d{6}", folder)
+
+
+def test_processes_keep_what_they_compile():
+    """pip has not compiled it, and some containers tell Python to keep nothing."""
+    told = subprocess.run(
+        ["make", "-s", "-f", "Makefile", "-f", "-", "kept"],
+        cwd=ROOT,
+        input='kept:\n\t@echo "<$$PYTHONDONTWRITEBYTECODE>"\n',
+        env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"},
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    assert told == "<>\n"

@@ -1,5 +1,6 @@
 """`torchrun -m swap train` from a user's point of view: two processes on the CPU, one run."""
 
+import json
 import os
 import signal
 import subprocess
@@ -23,6 +24,7 @@ SMALL = (
 
 
 START = (sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2")
+SCRIPT = str(Path(__file__).parents[1] / "commands_in_turn.py")
 
 
 def wait_for(run: Path, iterations: int) -> None:
@@ -34,25 +36,47 @@ def wait_for(run: Path, iterations: int) -> None:
     raise AssertionError("the run does not get on")
 
 
-def torchrun(*words: object) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [*START, "-m", "swap", *map(str, words)],
-        env={**os.environ, "OMP_NUM_THREADS": "1"},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=120,
+@pytest.fixture(scope="module")
+def one(tmp_path_factory):
+    """A run of one process, of four iterations."""
+    run = tmp_path_factory.mktemp("runs") / "one"
+    assert cli.dispatch([*SMALL, "--iterations", "4", "--out", str(run)]) == 0
+    return run
+
+
+@pytest.fixture(scope="module")
+def said(one):
+    """What torchrun printed: two processes train `whole` to its end, then `stopped`, which begins
+    from the run of one process, until torchrun gets a signal."""
+    whole, stopped, log = (one.with_name(name) for name in ("whole", "stopped", "log"))
+    start = ("train", "--from", one, "--device", "cpu", "--no-tensorboard")
+    lines = (
+        (*SMALL, "--iterations", 3, "--out", whole),
+        (*start, "--iterations", 100000, "--out", stopped),
     )
+    words = json.dumps([[str(word) for word in line] for line in lines])
+    with log.open("w") as file:
+        team = subprocess.Popen(
+            [*START, SCRIPT, words],
+            env={**os.environ, "OMP_NUM_THREADS": "1"},
+            stdout=file,
+            stderr=file,
+        )
+        wait_for(stopped, 3)
+        team.send_signal(signal.SIGTERM)
+        assert team.wait(timeout=60) != 0
+    return log.read_text()
 
 
-def test_a_run_of_two_processes(tmp_path, capsys):
-    run = tmp_path / "run"
-    done = torchrun(*SMALL, "--iterations", 3, "--out", run)
-    assert done.returncode == 0, done.stderr
-    said = done.stdout.splitlines()
-    assert said[0] == f"tiny on cpu and 1 more: seed 0, into {run}"
-    assert said[-1].startswith("done: 3 iterations, 192 steps")
-    assert len(set(said)) == len(said)  # only one process prints
+def test_a_run_of_two_processes(one, said, capsys):
+    run = one.with_name("whole")
+    lines = said.splitlines()
+    begin = lines.index(f"tiny on cpu and 1 more: seed 0, into {run}")
+    end = next(
+        k for k, line in enumerate(lines) if line.startswith("done: 3 iterations, 192 steps")
+    )
+    told = lines[begin : end + 1]
+    assert len(set(told)) == len(told) >= 2  # only one process prints
     rows = read_metrics(run)
     assert [row["steps"] for row in rows] == [64, 128, 192]
     assert [row["guard/apart"] for row in rows] == [0, 0, 0]
@@ -68,42 +92,13 @@ def test_a_run_of_two_processes(tmp_path, capsys):
     assert "flat" in capsys.readouterr().out
 
 
-@pytest.fixture(scope="module")
-def one(tmp_path_factory):
-    """A run of one process, of four iterations."""
-    run = tmp_path_factory.mktemp("runs") / "one"
-    assert cli.dispatch([*SMALL, "--iterations", "4", "--out", str(run)]) == 0
-    return run
-
-
-def test_a_signal_to_torchrun_is_saved_by_the_leader(one, tmp_path):
+def test_a_signal_to_torchrun_is_saved_by_the_leader(one, said):
     """The run begins from a run of one process: what the normalisers have seen before is counted
     once, not once for each process. (tests/runs/test_distributed_trainable.py has SIGINT.)"""
-    run, log = tmp_path / "run", tmp_path / "log"
-    words = (
-        "train",
-        "--from",
-        one,
-        "--device",
-        "cpu",
-        "--no-tensorboard",
-        "--iterations",
-        "100000",
-    )
-    with log.open("w") as file:
-        team = subprocess.Popen(
-            [*START, "-m", "swap", *map(str, words), "--out", run],
-            env={**os.environ, "OMP_NUM_THREADS": "1"},
-            stdout=file,
-            stderr=file,
-        )
-        wait_for(run, 3)
-        team.send_signal(signal.SIGTERM)
-        assert team.wait(timeout=60) != 0
+    run = one.with_name("stopped")
     rows = read_metrics(run)
     assert load(run).iteration == len(rows) >= 3
     assert {row["guard/apart"] for row in rows} == {0}
-    said = log.read_text()
     assert f"tiny on cpu and 1 more: from {one} (iteration 4), seed 0, into {run}" in said
     assert said.count("stopping after this iteration") == 1
     assert said.count(f"torchrun --nproc-per-node 2 -m swap train --resume {run}") == 1

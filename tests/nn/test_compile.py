@@ -9,14 +9,18 @@ import shutil
 import pytest
 import torch
 
+from command_line import swap
 from swap.env import Spaces
 from swap.evaluate.layer_check import mirror_error
 from swap.evaluate.layer_examples import Example, examples, flip_columns
 from swap.nn import MLP, ConvDecoder, ConvTrunk
 from swap.symmetry import regular
 
-pytestmark = pytest.mark.skipif(
+needs_compiler = pytest.mark.skipif(
     not shutil.which("c++"), reason="torch.compile on the CPU needs a C++ compiler"
+)
+torchs_own_warnings = pytest.mark.filterwarnings(
+    "ignore::DeprecationWarning", "ignore::UserWarning"
 )
 PROP, ACTION, HEIGHTS = (
     space.rep for space in (Spaces().proprioception, Spaces().action, Spaces().predicted_heights)
@@ -62,10 +66,23 @@ CASES = [
 ]
 
 
-@pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::UserWarning")  # torch's own
+@needs_compiler
+@torchs_own_warnings
 @pytest.mark.parametrize(("name", "precision"), CASES)
 def test_compiled_layers_are_exact(name, precision):
     torch.manual_seed(0)
     module = EXAMPLES[name].build(True)
     torch.compiler.reset()
     assert mirror_error(module, EXAMPLES[name], precision, "cpu", compiled=True) == 0
+
+
+@torchs_own_warnings
+def test_without_a_compiler_the_command_is_one_line():
+    from torch._inductor import config
+
+    torch.compiler.reset()
+    with config.patch({"cpp.cxx": (None, "/none")}):
+        done = swap("check", "nn", "--device", "cpu", "--compile")
+    assert done.returncode == 2
+    assert done.stderr.count("\n") == 1
+    assert "torch.compile does not work here" in done.stderr

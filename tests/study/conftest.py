@@ -9,7 +9,8 @@ from small_study import SMALL, STEPS, here, written
 
 @pytest.fixture
 def in_process(monkeypatch):
-    """`swap study` runs its commands here."""
+    """`swap study` runs its commands here; they are over when it looks for the first time."""
+    monkeypatch.setattr("swap.study.pool.POLL_S", 0.0)
     monkeypatch.setattr("swap.study.work.start_process", lambda env: here)
 
 

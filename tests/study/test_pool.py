@@ -1,19 +1,13 @@
 """The pool with made-up processes and a made-up clock: order, number, time, failures, signals."""
 
 import signal
-import subprocess
-import sys
-import time
-from pathlib import Path
 
 import pytest
 
-from swap.runs.checkpoint import latest_checkpoint
 from swap.study import pool as of
 from swap.study.plan import CommandLine, Folder, Kind
 from swap.study.pool import Chain, Pool, last_line
 from swap.study.study import Run
-from toy_run import TOY
 
 
 class Clock:
@@ -203,43 +197,3 @@ def test_the_last_line_of_a_log_is_the_reason(tmp_path):
     assert last_line(log) == ""
     log.write_bytes(b"x" * 10000 + b"\n\xff begins\nswap: out of memory\n\n")
     assert last_line(log) == "out of memory"
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="the kernel's own way")
-def test_a_run_saves_and_ends_when_its_study_is_killed(tmp_path):
-    """Two processes: one that starts a command as a study does and is killed, and the command."""
-    script = (
-        "import time, pathlib, sys\n"
-        "from swap.study.plan import CommandLine, Kind\n"
-        "from swap.study.pool import start_process\n"
-        "from swap.study.study import Run\n"
-        "command = CommandLine(Run('a', 0), Kind.TRAIN, 'train', tuple(sys.argv[2:]))\n"
-        "print(start_process({})(command, pathlib.Path(sys.argv[1])).pid, flush=True)\n"
-        "time.sleep(600)\n"
-    )
-    run, log = tmp_path / "run", tmp_path / "log"
-    endless = ["train", "--preset", TOY, "--out", str(run), "--no-tensorboard"]
-    words = [sys.executable, "-c", script, str(log), *endless]
-    study = subprocess.Popen(words, stdout=subprocess.PIPE, text=True)
-    assert study.stdout is not None
-    child = Path("/proc") / study.stdout.readline().strip()
-    wait_for(lambda: read_text(run / "metrics.jsonl").count("\n") > 3)
-    assert child.exists()
-    study.kill()
-    study.wait()
-    study.stdout.close()
-    wait_for(lambda: not child.exists())
-    iteration = latest_checkpoint(run / "checkpoints").name
-    assert f"saved {iteration}" in read_text(log)
-    assert int(iteration) > 3
-
-
-def read_text(path):
-    return path.read_text() if path.exists() else ""
-
-
-def wait_for(true, seconds=90):
-    end = time.monotonic() + seconds
-    while not true():
-        assert time.monotonic() < end
-        time.sleep(0.05)

@@ -7,7 +7,7 @@ import time
 import numpy as np
 import pytest
 
-from browser import POLL_MS, Page, needs_browser, open_browser
+from browser import DRAWN, POLL_MS, Page, needs_browser, open_browser
 from swap.cli.main import dispatch
 from swap.courses.course_file import load_course
 from swap.view.live import builder
@@ -58,6 +58,7 @@ def test_the_page_shows_a_robot_that_walks_and_images_that_change(page):
     page.page.wait_for_function(f"old => {clock} !== old", arg=time_s, polling=POLL_MS)
     changed = f"old => {images}.filter((x, k) => x !== old[k]).length >= 4"
     page.page.wait_for_function(changed, arg=seen, polling=POLL_MS)
+    page.page.wait_for_function("most => window.drawn > most", arg=DRAWN, polling=POLL_MS)
 
 
 def test_obstacle_and_size_change_what_is_simulated(page, viewer):
@@ -111,7 +112,9 @@ def test_the_mirror_switch_shows_zero(page, viewer):
     wait_until(lambda: viewer.world.env.n == 1)
 
 
-def test_a_course_is_built_saved_and_taken_by_swap_eval(page, viewer, tmp_path, monkeypatch):
+def test_a_course_is_built_saved_and_taken_by_swap_eval(
+    page, viewer, tmp_path, monkeypatch, short_trials
+):
     monkeypatch.setattr(builder, "FOLDER", tmp_path)
     page.tab("Build")
     page.click("gap")

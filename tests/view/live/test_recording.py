@@ -2,7 +2,7 @@
 
 import pytest
 
-from browser import POLL_MS, needs_browser, open_browser
+from browser import POLL_MS, draw_little, needs_browser, open_browser
 from swap.cli.main import dispatch
 from swap.errors import UserError
 from swap.view.live.recording import LONGEST_S
@@ -38,13 +38,14 @@ def test_a_recording_is_a_page(tmp_path):
 
 
 @needs_browser
-def test_the_recording_of_swap_play_plays_offline(tmp_path):
+def test_the_recording_of_swap_play_plays_offline(tmp_path, short_trials):
     file = tmp_path / "x.html"
     assert dispatch([*WORDS, "--out", str(tmp_path / "x.mp4"), "--record", str(file)]) == 0
     asked, errors = [], []
     with open_browser() as browser:
         context = browser.new_context(offline=True, viewport={"width": 300, "height": 200})
         page = context.new_page()
+        draw_little(page)
         page.on("request", lambda request: asked.append(request.url))
         page.on("pageerror", lambda error: errors.append(str(error)))
         page.goto(file.as_uri())
