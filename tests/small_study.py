@@ -63,12 +63,12 @@ def written(path: Path, data: dict) -> Path:
     return path
 
 
-def shrunk(name: str, path: Path, seeds: int) -> Path:
-    """A study that ships: its first arm and its last, few seeds, four iterations, few trials."""
+def shrunk(name: str, path: Path) -> Path:
+    """A study that ships: its first arm and its last, two seeds, four iterations, few trials."""
     data = tomllib.loads((SHIPPED / f"{name}.toml").read_text())
     arms = list(data["arms"])
     data["arms"] = {arm: data["arms"][arm] for arm in (arms[0], arms[-1])}
-    data |= {"seeds": [*range(seeds)], "steps": STEPS, "train": f"{SMALL} {SMALL_NETS}"}
+    data |= {"seeds": [0, 1], "steps": STEPS, "train": f"{SMALL} {SMALL_NETS}"}
     data.setdefault("film", {})
     data["measure"] = {key: fewer(words) for key, words in data["measure"].items()}
     data["film"] = {key: f"{words} --width 64 --fps 10" for key, words in data["film"].items()}

@@ -35,22 +35,18 @@ def test_wrong_options_are_told_in_one_line(options, says, tiny, tmp_path):
     assert "\n" not in str(error.value)
 
 
-def test_a_job_does_what_is_left_of_its_run(tiny, tmp_path, in_process):
-    """Here the run is trained already; what is left is one command, a process of the job's own."""
+def test_a_job_trains_keeps_and_measures_a_run(tiny, tmp_path):
     pytest.importorskip("submitit")
     study, folder = read_study(tiny), Folder(tmp_path / "s")
     create_folder(study, folder)
     done, *_, run = study.runs
     folder.metrics(done).touch()
     folder.measured("boxes", done).touch()
-    words = ["--arms", run.arm, "--seeds", str(run.seed), "--only", "train", "--device", "cpu"]
-    assert cli.dispatch(["study", str(tiny), "--out", str(folder.root), *words]) == 0
-    trained = folder.metrics(run).read_bytes()
     (job,) = of.submit(study, folder, "cpu", ["cluster=local", "timeout_min=3"], [done, run])
     assert job.result() == f"{run.name} done"
     assert json.loads(folder.measured("boxes", run).read_text())["rows"]
-    assert folder.metrics(run).read_bytes() == trained
-    assert folder.log(run).read_text().count("$ swap eval") == 1
+    assert folder.metrics(run).is_file()
+    assert "done:" in folder.log(run).read_text()
     job.wait()
 
 
