@@ -1,4 +1,4 @@
-"""Training the discriminator: textbook losses, mirror, guard, resume."""
+"""Training the discriminator: textbook losses, guard, resume."""
 
 import copy
 from dataclasses import replace
@@ -7,40 +7,13 @@ import pytest
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from swap.env import Spaces
 from swap.errors import UserError
 from swap.learn import AMP, AMPCfg
 from swap.learn.metrics import MetricAccumulator
 from swap.learn.ring_buffer import RingBuffer
 from swap.policy import style_reward
 from swap.state_dict import copy_into
-
-FRAME = Spaces().layout("joint_pos", "lin_vel", "ang_vel", "joint_vel").rep
-N, STEPS = 32, 8
-CFG = AMPCfg(lr=1e-3, batch=64, updates=5, replay=512, hidden=(64, 32))
-
-
-def some(n, seed, shift=0.0):
-    generator = torch.Generator().manual_seed(seed)
-    return torch.randn(n, 2, 30, generator=generator) * 0.5 + shift
-
-
-def made(cfg=CFG, expert=None, seed=0):
-    metrics = MetricAccumulator(torch.device("cpu"))
-    expert = some(300, 1) if expert is None else expert
-    return AMP(cfg, expert, FRAME, N, STEPS, metrics, capture=False, seed=seed), metrics
-
-
-def live(amp, seed, shift=0.8, mirrored=False):
-    """One rollout of the policy's motion, a third of it near obstacles."""
-    for step in range(STEPS):
-        pair = some(N, 100 * seed + step, shift)
-        mask = torch.arange(N) % 3 != step % 3
-        amp.store(FRAME(pair) if mirrored else pair, mask)
-
-
-def chance(seed=0):
-    return torch.Generator().manual_seed(seed)
+from toy_amp import CFG, FRAME, STEPS, N, chance, live, made, some
 
 
 def test_it_learns_to_tell_two_sets_apart():
@@ -123,56 +96,6 @@ def test_a_step_is_adams_with_weight_decay():
     reference.step()
     for p, q in zip(twin.parameters(), amp.net.parameters(), strict=True):
         assert torch.allclose(p, q, atol=1e-6)
-
-
-# --- the mirror ---------------------------------------------------------------------------------
-@pytest.mark.parametrize("act", ["relu", "elu", "tanh"])
-@pytest.mark.parametrize("sides", [(True, True), (True, False), (False, True)])
-def test_mirrored_samples_give_the_same_loss_and_gradients_to_the_last_bit(act, sides):
-    amp, _ = made(replace(CFG, act=act, hidden=(256, 128)))
-    live(amp, 0)
-    amp.update(chance())
-    batches = [some(401, 5).flatten(1), some(401, 6, 0.3).flatten(1)]
-    mirrored = [(FRAME * 2)(x) if flip else x for x, flip in zip(batches, sides, strict=True)]
-
-    def grown(samples):
-        losses = amp.losses(*(amp.net.coordinates(x) for x in samples))
-        return losses, torch.autograd.grad(losses["loss"], amp.parameters)
-
-    (here, ours), (there, theirs) = grown(batches), grown(mirrored)
-    assert here["penalty"] > 0
-    for name in here:
-        assert torch.equal(here[name], there[name]), name
-    for a, b in zip(ours, theirs, strict=True):
-        assert torch.equal(a, b)
-        assert not a.numel() or a.abs().max() > 0
-
-
-def test_a_run_in_the_mirror_ends_in_the_same_parameters():
-    here, there = made()[0], made(expert=FRAME(some(300, 1)))[0]
-    for k in range(4):
-        live(here, k)
-        live(there, k, mirrored=True)
-        here.update(chance(k))
-        there.update(chance(k))
-    others = there.state_dict()
-    for name, a in here.state_dict().items():
-        b = others[name]
-        if name == "ring/rows":
-            assert torch.equal(a, (FRAME * 2)(b))
-        else:
-            assert torch.equal(a, b), name
-
-
-def test_the_plain_twin_does_not():
-    plain = replace(CFG, equivariant=False)
-    here, there = made(plain)[0], made(plain, expert=FRAME(some(300, 1)))[0]
-    for amp, mirrored in ((here, False), (there, True)):
-        live(amp, 0, mirrored=mirrored)
-        amp.update(chance())
-    assert any(
-        not torch.equal(a, b) for a, b in zip(here.parameters, there.parameters, strict=True)
-    )
 
 
 # --- what counts --------------------------------------------------------------------------------
