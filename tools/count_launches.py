@@ -210,7 +210,7 @@ class Paths:
         return lambda: state.tick(depth, prop, noise)
 
     def decide(self) -> Callable[[], Any]:
-        """An action and a value for all worlds."""
+        """An action for all worlds."""
         collector = Collector.__new__(Collector)
         collector.policy, collector.mirrored_inputs = self.policy, None
         groups: dict[str, Layout] = {
@@ -220,7 +220,6 @@ class Paths:
             name: torch.zeros(self.n, groups[name].dim) for name in self.policy.reads
         }
         collector.bad_obs = self.metrics.counts(*collector._read)
-        collector.bad_action = self.metrics.counts("action")
         noise = torch.zeros(self.n, self.policy.action.dim)
         return lambda: collector._decide(noise)
 

@@ -162,13 +162,13 @@ class PPO:
     def _differentiate(self, loss: Tensor) -> tuple[Tensor, ...]:
         if not self.side_by_side.active:
             return torch.autograd.grad(loss, self.parameters)
-        actor, critic = self.policy.actor.parameters(), self.policy.critic.parameters()
-        ours, theirs = self.side_by_side(
+        actor, critic = [*self.policy.actor.parameters()], [*self.policy.critic.parameters()]
+        of_actor, of_critic = self.side_by_side(
             # Both go through the losses, so neither may free the graph.
-            lambda: torch.autograd.grad(loss, tuple(actor), retain_graph=True),
-            lambda: torch.autograd.grad(loss, tuple(critic), retain_graph=True),
+            lambda: torch.autograd.grad(loss, actor, retain_graph=True),
+            lambda: torch.autograd.grad(loss, critic, retain_graph=True),
         )
-        return *ours, *theirs
+        return *of_actor, *of_critic
 
     def _apply_gradients(self, found: Gradients) -> None:
         """Takes one gradient step."""
