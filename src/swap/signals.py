@@ -60,3 +60,16 @@ class RaiseOnSignal:
         self.signal = sig
         handle_stop_signals(exit_now)
         raise StopSignal(sig)
+
+
+def start_without_ctrl_c(start: Callable[[], object]) -> None:
+    """Call `start` of a `multiprocessing` process such that Ctrl-C, which a terminal sends to all
+    processes, does not reach it: it would print a traceback. This process has to end it."""
+    from multiprocessing import resource_tracker
+
+    resource_tracker.ensure_running()  # starting it would unblock the signal
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        start()  # it inherits what is blocked
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)

@@ -219,6 +219,24 @@ def test_a_signal_before_anyone_listens_is_no_traceback(word, sig):
     assert (done.returncode, done.stdout, done.stderr) == (-sig, "", "")
 
 
+DEAF = """
+import multiprocessing, time
+from pathlib import Path
+from swap.signals import start_without_ctrl_c
+child = multiprocessing.get_context("spawn").Process(target=time.sleep, args=(60,), daemon=True)
+start_without_ctrl_c(child.start)
+for pid in ("self", child.pid):
+    print(next(x for x in Path(f"/proc/{pid}/status").read_text().split("\\n") if "SigBlk" in x))
+"""
+
+
+def test_a_process_without_ctrl_c_leaves_it_to_the_one_that_started_it():
+    """The kernel says which signals are blocked."""
+    done = subprocess.run([sys.executable, "-c", DEAF], capture_output=True, text=True, check=True)
+    ours, theirs = (int(line.split()[1], 16) for line in done.stdout.splitlines())
+    assert (ours, theirs) == (0, 1 << (signal.SIGINT - 1))
+
+
 def test_the_installed_command_starts_as_the_module_does():
     scripts = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"]
     assert scripts["scripts"] == {"swap": "swap.__main__:main"}

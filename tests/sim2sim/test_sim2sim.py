@@ -2,12 +2,14 @@
 
 import os
 from dataclasses import replace
+from pathlib import Path
 
 import mujoco
 import numpy as np
 import pytest
 import torch
 
+from ctrl_c import swap_until_ctrl_c
 from sim2sim_scene import MOTORS, ROBOT, hold, trial
 from swap.courses import stack
 from swap.errors import UserError
@@ -142,6 +144,16 @@ def test_a_trial_depends_on_its_seed_alone(bundle):
     modes = [what for _, what in events]
     assert modes[:4] == ["stand up", "blend in", "run"][: len(modes[:4])]
     assert "run" in modes
+
+
+@pytest.mark.parametrize("after_s", [0.3, 4.0], ids=["imports", "lives a trial"])
+def test_ctrl_c_leaves_no_traceback_and_no_link(bundle, after_s, tmp_path):
+    words = ["sim2sim", bundle.path, "--family", "flat", "--trials", "1000"]
+    pid, code, told = swap_until_ctrl_c(tmp_path, *words, after_s=after_s)
+    assert (code, told.splitlines()[-1]) == (130, "swap: stopped")
+    assert "Process" not in told
+    assert "Traceback" not in told
+    assert [*Path("/dev/shm").glob(f"swap-sim2sim-{pid}-*")] == []
 
 
 def test_rows_are_as_swap_eval_has_them(bundle):

@@ -1,9 +1,12 @@
 """Random values for the options of every command: each ends with 0, 1 or 2, in time, and without a
-traceback. Every try is a fork of this process, which has imported what is slow to import."""
+traceback; a page that is served is visited, and ends with 130 after Ctrl-C. Every try is a fork of
+this process, which has imported what is slow to import."""
 
 import dataclasses
 import importlib
 import os
+import queue
+import re
 import resource
 import shlex
 import shutil
@@ -24,6 +27,8 @@ MODELS = Path(__file__).parents[2] / "models"
 LIMIT_S = 90.0
 COMPILE_S = 600.0
 """A compiler works for two minutes on a quiet core."""
+PAGE = "; Ctrl-C ends it"
+"""`swap view` says so once it serves its page, and does so until it is stopped."""
 MEMORY = 12 << 30
 """Bytes of address space: the machine is not ours alone."""
 BASE = {
@@ -142,11 +147,12 @@ def judge(words: list[str], said: Path, tally: Tally) -> int:
     told = " ".join(map(shlex.quote, words))[:300]
     status = run(words, said)
     text = said.read_text(errors="replace")
+    codes = (130,) if PAGE in text else (0, 1, 2)
     if status is None:
         tally.fault("late", told)
     elif "Traceback (most recent call last)" in text:
         tally.fault("tracebacks", f"{told}: {text.strip().splitlines()[-1][:200]}")
-    elif os.WIFSIGNALED(status) or os.WEXITSTATUS(status) not in (0, 1, 2):
+    elif os.WIFSIGNALED(status) or os.WEXITSTATUS(status) not in codes:
         tally.fault("lost", f"{told}: status {status}")
     elif os.WEXITSTATUS(status) == 2 and not text.strip():
         tally.fault("silent", told)
@@ -154,8 +160,10 @@ def judge(words: list[str], said: Path, tally: Tally) -> int:
 
 
 def run(words: list[str], said: Path) -> int | None:
-    """The status of the command; None if it did not end in time."""
+    """The status of the command; None if it did not end in time. If it serves a page, somebody
+    visits it, and then it is stopped as by Ctrl-C."""
     sys.stdout.flush()
+    said.write_bytes(b"")  # what the last one said is not of this one
     child = os.fork()
     if child == 0:
         code = 70
@@ -176,6 +184,7 @@ def run(words: list[str], said: Path) -> int | None:
                 os.write(2, traceback.format_exc().encode(errors="replace"))
         finally:
             os._exit(code)
+    serves = words[0] == "view"
     compiled = any("compile" in word for word in words)
     end = time.monotonic() + (COMPILE_S if compiled else LIMIT_S)
     try:
@@ -183,6 +192,10 @@ def run(words: list[str], said: Path) -> int | None:
             done, status = os.waitpid(child, os.WNOHANG)
             if done:
                 return status
+            if serves and PAGE in (text := said.read_text(errors="replace")):
+                serves = False
+                if visited(text):  # or it has ended by itself, or is late
+                    os.killpg(child, signal.SIGINT)
             time.sleep(0.02)
     except BaseException:  # whoever stops the soak stops this too
         os.killpg(child, signal.SIGKILL)
@@ -190,3 +203,20 @@ def run(words: list[str], said: Path) -> int | None:
     os.killpg(child, signal.SIGKILL)
     os.waitpid(child, 0)
     return None
+
+
+def visited(text: str) -> bool:
+    """Whether a visitor, in a process of its own, could read the page for a second."""
+    url = re.search(r"http://\S+:\d+", text)
+    assert url is not None, text
+    child = os.fork()
+    if child == 0:
+        code = 1
+        try:
+            from swap.view.live.bench import visit
+
+            visit(url[0], 0.0, 1.0, queue.SimpleQueue())
+            code = 0
+        finally:
+            os._exit(code)
+    return os.waitpid(child, 0)[1] == 0

@@ -15,6 +15,16 @@ from soak.growth import SLACK, levels
 from soak.tally import Tally
 
 TESTS = Path(__file__).parents[1]
+ENV = {**os.environ, "PYTHONPATH": os.pathsep.join([str(TESTS), *sys.path])}
+JUDGE = """
+import json, sys
+from pathlib import Path
+from soak.options import judge
+from soak.tally import Tally
+tally = Tally("x")
+print(json.dumps([judge(sys.argv[2:], Path(sys.argv[1]), tally), tally.notes]))
+"""
+"""What the soak says of one command."""
 
 
 def test_a_short_soak_finds_nothing(tmp_path):
@@ -23,7 +33,7 @@ def test_a_short_soak_finds_nothing(tmp_path):
     words = [str(word) for pair in sizes.items() for word in pair]
     done = subprocess.run(
         [sys.executable, "-Wignore::DeprecationWarning", "-m", "soak", *words, "--json", file],
-        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(TESTS), *sys.path])},
+        env=ENV,
         capture_output=True,
         text=True,
         check=False,
@@ -33,6 +43,24 @@ def test_a_short_soak_finds_nothing(tmp_path):
     told = [Tally(**row) for row in json.loads(file.read_text())]
     assert [tally.tried for tally in told] == [35, 35, 8, 20, 20, 20, 20]
     assert [tally.notes for tally in told if not tally.clean] == []
+
+
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [(["--port", "0", "--seed", "7"], 130), (["--json", "\udcff"], 2), (["--seed", "1" * 12], 2)],
+)
+def test_a_page_is_served_until_it_is_stopped_and_that_is_not_late(words, code, tmp_path):
+    line = [tmp_path / "said", "view", "teacher", *words]
+    done = subprocess.run(
+        [sys.executable, "-Wignore::DeprecationWarning", "-c", JUDGE, *line],
+        env=ENV,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=240,
+    )
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout.splitlines()[-1]) == [code, []]
 
 
 @pytest.mark.parametrize("checked", [True, False])

@@ -7,10 +7,14 @@ from typing import TYPE_CHECKING
 import tyro
 
 from swap.cli.show import Report, check_recording, needs_viser, show, writable
+from swap.errors import UserError
 from swap.validate import check_numbers
 
 if TYPE_CHECKING:
     from swap.view.live.settings import Settings
+
+BENCH_S = (0.1, 600.0)
+"""The shortest and the longest row of --bench."""
 
 
 @dataclass(frozen=True)
@@ -34,12 +38,26 @@ class Args:
     port: int = 8080
     """Of the page; 0 takes any that is free."""
     bench: float | None = None
-    """Measure instead, so many seconds a row: does the page keep real time here?"""
+    """Measure instead, so many seconds a row (0.1 to 600): does the page keep real time here?"""
     json: Path | None = None
     """Also write what --bench measures to this file."""
 
     def __post_init__(self) -> None:
-        check_numbers(self, "--", positive=("bench",))
+        check_numbers(self, "--")
+        if self.bench is None:
+            if self.json is not None:
+                raise UserError("--json is for what --bench measures; add --bench 10, or omit it")
+            return
+        low, high = BENCH_S
+        if not low <= self.bench <= high:
+            raise UserError(
+                f"--bench {self.bench:g} is out of range; use {low:g} to {high:g} seconds"
+            )
+        if (self.host, self.port, self.record) != (Args.host, Args.port, None):
+            raise UserError(
+                "--bench takes free ports of this machine and records nothing; "
+                "omit --host, --port and --record"
+            )
 
 
 def run(args: Args) -> int:
@@ -54,7 +72,8 @@ def run(args: Args) -> int:
 
     check_recording(args.record)
     writable(args.json)
-    check_address(args.host, args.port)
+    if args.bench is None:
+        check_address(args.host, args.port)
     family = FAMILIES.from_user(args.family)
     size = round(family.size.at(0.25), 2) if args.size is None else args.size
     plan = None if args.course is None else load_course(args.course)

@@ -2,6 +2,7 @@
 
 import multiprocessing
 import os
+import sys
 import tempfile
 import time
 from collections import Counter
@@ -22,6 +23,7 @@ from swap.evaluate.success import Side, course_of
 from swap.evaluate.wilson import wilson
 from swap.robots import Robot
 from swap.runs.config import from_json
+from swap.signals import start_without_ctrl_c
 from swap.sim2sim.camera import Renderer
 from swap.sim2sim.cfg import SUCCESS, SimCfg, Trial, TrialOutcome
 from swap.sim2sim.process import serve
@@ -59,16 +61,20 @@ class Simulation:
     def __enter__(self) -> "Simulation":
         spawn = multiprocessing.get_context("spawn")
         place = Path("/dev/shm") if os.access("/dev/shm", os.W_OK) else Path(tempfile.gettempdir())
-        path = place / f"swap-sim2sim-{os.getpid()}-{id(self)}"
+        self._path = place / f"swap-sim2sim-{os.getpid()}-{id(self)}"
         self._wire, other = spawn.Pipe()
         given = (self._robot, self._motors, self.bundle.spec.camera, self.cfg, self._renderer)
         self._process = spawn.Process(
-            target=serve, args=(other, path, *given, self.real_time), daemon=True
+            target=serve, args=(other, self._path, *given, self.real_time), daemon=True
         )
-        self._process.start()
+        start_without_ctrl_c(self._process.start)
         other.close()
-        self._receive()
-        self._link = SharedMemory.join(path)
+        try:
+            self._receive()
+            self._link = SharedMemory.join(self._path)
+        except BaseException:
+            self.__exit__(*sys.exc_info())
+            raise
         return self
 
     def __exit__(
@@ -83,6 +89,7 @@ class Simulation:
         if self._process.is_alive():
             self._process.terminate()
             self._process.join(5)
+        self._path.unlink(missing_ok=True)  # a process that is terminated leaves it behind
         self._wire.close()
 
     def run(self, trial: Trial) -> TrialOutcome:

@@ -12,6 +12,7 @@ from dataclasses import replace
 from multiprocessing.queues import Queue
 from typing import Any
 
+from swap.signals import start_without_ctrl_c
 from swap.view.live.server import PageServer
 from swap.view.live.settings import Settings
 from swap.view.live.viewer import Viewer
@@ -34,14 +35,12 @@ def measure(settings: Settings, seconds: float) -> Iterator[dict[str, Any]]:
 
 def measure_page(settings: Settings, seconds: float) -> dict[str, float]:
     server = PageServer(port=0)
+    spawn = multiprocessing.get_context("spawn")
+    answers: Queue[tuple[int, int]] = spawn.Queue()
+    visitor = spawn.Process(target=visit, args=(server.url, WARM_S, seconds, answers), daemon=True)
     try:
         viewer = Viewer(server, settings)
-        spawn = multiprocessing.get_context("spawn")
-        answers: Queue[tuple[int, int]] = spawn.Queue()
-        visitor = spawn.Process(
-            target=visit, args=(server.url, WARM_S, seconds, answers), daemon=True
-        )
-        visitor.start()
+        start_without_ctrl_c(visitor.start)
 
         def stop_after_visit() -> None:
             visitor.join()
@@ -55,6 +54,9 @@ def measure_page(settings: Settings, seconds: float) -> dict[str, float]:
         viewer.run()
         frames, size = answers.get(timeout=10)
     finally:
+        if visitor.is_alive():  # after Ctrl-C; it would complain that the page is gone
+            visitor.kill()
+            visitor.join()
         server.stop()
     counted = speeds[len(speeds) // 3 :]
     speed, reserve, updates = (sum(column) / len(counted) for column in zip(*counted, strict=True))

@@ -17,7 +17,7 @@ from swap.view.live.builder import Builder
 from swap.view.live.driving import FORWARD_MPS, LEFT_MPS, TURN_RPS, VelocityCommand
 from swap.view.live.faults import LATENCY_S, Faults
 from swap.view.live.gamepad import add_gamepad, command_of
-from swap.view.live.settings import RATES, CourseChoice, Settings
+from swap.view.live.settings import MOST_SEED, RATES, CourseChoice, Settings
 
 Change = Callable[[Settings], Settings]
 Ask = Callable[[Change], None]
@@ -130,7 +130,7 @@ class Controls:
         self._bind(self._size, *of("course", "size"))
         side = gui.add_dropdown("high side", ("left", "right"), initial_value=now.course.side)
         self._bind(side, *of("course", "side"))
-        seed = gui.add_number("seed", now.course.seed, min=0, max=2**31 - 1, step=1)
+        seed = gui.add_number("seed", now.course.seed, min=0, max=MOST_SEED, step=1)
         self._bind(seed, *of("course", "seed"))
 
     def _build(self, now: Settings) -> None:

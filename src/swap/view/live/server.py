@@ -5,6 +5,7 @@ offers a tunnel to a server of its own. None of that happens here.
 """
 
 import contextlib
+import errno
 import io
 import socket
 from typing import Any
@@ -67,10 +68,19 @@ def check_address(host: str, port: int) -> None:
         with socket.socket(family, kind) as probe:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             probe.bind(address)
+    except (socket.gaierror, UnicodeError):  # the latter: a name's parts have 1 to 63 characters
+        raise not_here(host) from None
     except OSError as error:
-        if isinstance(error, socket.gaierror) or error.errno is None:
-            raise UserError(f"--host {host} is no address of this machine") from None
+        if error.errno in (None, errno.EADDRNOTAVAIL):
+            raise not_here(host) from None
         raise in_use(host, port, error.strerror or str(error)) from None
+
+
+def not_here(host: str) -> UserError:
+    return UserError(
+        f"--host '{host[:100]}' is no address of this machine; use 127.0.0.1 (this machine only), "
+        "or 0.0.0.0 (open to everyone)"
+    )
 
 
 def in_use(host: str, port: int, why: str = "Address already in use") -> UserError:

@@ -13,6 +13,8 @@ from swap.view.live.driving import VelocityCommand
 from swap.view.live.faults import Faults
 
 Side = Literal["left", "right"]
+MOST_SEED = 2**31 - 1
+"""The largest that the page can show."""
 RATES = (1.0, 0.5, 0.25, 0.1)
 """Of time: real, and slow motion."""
 
@@ -32,6 +34,8 @@ class CourseChoice:
 
     def __post_init__(self) -> None:
         check_numbers(self, "course ")
+        if self.seed > MOST_SEED:
+            raise UserError(f"seed {self.seed} is too large here; use 0 to {MOST_SEED}")
         difficulty_of(self.family, self.size)
 
     def build(self) -> Course:
