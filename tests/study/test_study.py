@@ -122,7 +122,7 @@ def test_code_in_a_study_file_is_seen(tmp_path):
         (
             "arms",
             3,
-            "swap swap-no-eq-policy swap-no-eq swap-no-eq-matched symloss augment",
+            "swap swap-wide swap-no-eq-policy swap-no-eq swap-no-eq-matched symloss augment",
         ),
         ("mirrored", 2, "swap swap-no-eq-policy swap-no-eq symloss augment"),
         ("paper-reward", 2, "swap swap-no-eq"),

@@ -34,7 +34,7 @@ def run(args: Args) -> int:
         "equivariant: a mirrored input gives the mirrored output to the last bit. penalty: weight "
         "in PPO's loss of the squared length by which this fails.",
         "mirrored samples: PPO, world model and discriminator learn from them, too. "
-        "Nothing else differs.",
+        "Nothing else differs but the widths of swap-wide and swap-no-eq-matched.",
     ]
     show(Report("Arms", rows, notes))
     show(Report(f"Their parameters ({LIMIT / 1e6:g} M may run on board)", sizes))

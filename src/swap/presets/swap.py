@@ -90,14 +90,30 @@ NO_EQ_MATCHED = replace(
     amp=replace(NO_EQ.amp, hidden=(166, 84)),
 )
 """The same, but narrower: every part has as many parameters as SWAP's, to within 2 %."""
+WIDE_NET = replace(
+    SWAP.model.net,
+    deter=736,
+    hidden=544,
+    channels=(32, 64, 128, 256),
+    prop_hidden=192,
+    decoder_hidden=336,
+)
+WIDE = replace(
+    SWAP,
+    model=replace(SWAP.model, net=WIDE_NET),
+    policy=replace(SWAP.policy, actor_hidden=(752, 376, 192), critic_hidden=(760, 380, 192)),
+    amp=replace(SWAP.amp, hidden=(384, 192)),
+)
+"""SWAP, but wider: every part has as many parameters as NO_EQ's, to within 2 %."""
 
 ARMS = {
     "swap": SWAP,
+    "swap-wide": WIDE,
     "swap-no-eq-policy": NO_EQ_POLICY,
     "swap-no-eq": NO_EQ,
     "swap-no-eq-matched": NO_EQ_MATCHED,
     "symloss": replace(NO_EQ, symmetry=SymmetryCfg("loss")),
     "augment": replace(NO_EQ, symmetry=SymmetryCfg("augment")),
 }
-"""The paper's four arms, and two that it does not have: one with as many parameters, one with
-mirrored samples."""
+"""The paper's four arms, and three that it does not have: an equivariant and a plain one with as
+many parameters as the other, and one with mirrored samples."""
