@@ -162,7 +162,7 @@ class CpuEngine:
                 target, angle, speed, kp, kd, strength, self._peak, self._no_load
             )
             try:
-                self._batch.step()
+                self._models.step(sense=substep == SUBSTEPS - 1)
             except SimulationError as error:  # these worlds did not step: treat them like a NaN
                 self._qvel[error.ids] = np.nan
         self._last[:] = new

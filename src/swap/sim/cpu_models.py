@@ -39,6 +39,13 @@ class CpuModels:
         self._field = {name: self.batch.expand(name) for name in PER_WORLD}
         # Boxes may have any rotation. MuJoCo would skip it for those compiled without one.
         self._field["geom_sameframe"][:, :slots] = mujoco.mjtSameFrame.mjSAMEFRAME_NONE.value
+        self._flags = self.batch.expand("opt.disableflags")
+
+    def step(self, *, sense: bool) -> None:
+        """Take one physics step; only with `sense` are contact forces measured."""
+        no_sensors = mujoco.mjtDisableBit.mjDSBL_SENSOR.value
+        self._flags[:] = self._model.opt.disableflags | (0 if sense else no_sensors)
+        self.batch.step()
 
     def place_boxes(self, rows: np.ndarray, boxes: Boxes) -> None:
         slots, quat = self._slots, boxes.quat.numpy()[rows].astype(float)
@@ -76,8 +83,10 @@ def _template(robot: Robot, slots: int, memory: int | None) -> mujoco.MjModel:
     row = np.zeros((slots, 3))
     row[:, 0] = np.arange(slots)
     spec = build_spec(robot, slots, pos=row, force_sensors=True)
-    # The engine resets and counts worlds that diverge; MuJoCo would reset them silently.
-    spec.option.disableflags |= mujoco.mjtDisableBit.mjDSBL_AUTORESET
+    # The engine resets and counts worlds that diverge; MuJoCo would reset them silently. And one
+    # robot is one island of constraints: looking for islands takes time and finds just that.
+    flags = mujoco.mjtDisableBit
+    spec.option.disableflags |= flags.mjDSBL_AUTORESET | flags.mjDSBL_ISLAND
     if memory is not None:
         spec.memory = memory
     return spec.compile()
