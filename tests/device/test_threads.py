@@ -5,7 +5,7 @@ import threading
 import pytest
 import torch
 
-from swap.device.threads import SideBySide, one_thread
+from swap.device.threads import Cores, SideBySide, one_thread
 
 CPU = torch.device("cpu")
 
@@ -69,3 +69,28 @@ def test_one_after_the_other_where_there_is_one_thread_or_a_gpu(device, threads,
         assert not pair.active
         assert pair(where, where) == (where(), where())
     assert pair(lambda: 1, lambda: 2) == (1, 2)
+
+
+@pytest.mark.usefixtures("four_threads")
+@pytest.mark.parametrize(("rows", "shares"), [(1, 1), (63, 1), (64, 2), (130, 4), (1000, 4)])
+def test_cores_share_all_rows_and_work_at_once(rows, shares):
+    cores, meeting, done = Cores(rows, CPU), threading.Barrier(shares, timeout=10), []
+
+    def work(first, last):
+        meeting.wait()  # raises unless all the others are running, too
+        done.extend(range(first, last))
+
+    for _ in range(2):
+        done.clear()
+        cores(work)
+        assert sorted(done) == list(range(rows))
+
+
+@pytest.mark.usefixtures("four_threads")
+def test_an_error_on_another_core_is_raised_here():
+    def work(first, last):
+        if last == 128:
+            raise ValueError("mine")
+
+    with pytest.raises(ValueError, match="mine"):
+        Cores(128, CPU)(work)

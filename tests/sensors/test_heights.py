@@ -105,6 +105,18 @@ def test_a_mirrored_scene_gives_the_mirrored_maps_to_the_last_bit(scenes):
         assert torch.equal(fields["foot_heights"].rep(flat), maps.foot.flatten(1))
 
 
+def test_cores_that_share_the_worlds_measure_the_same(scenes):
+    scene, before = scenes.random(70, seed=5), torch.get_num_threads()
+    try:
+        torch.set_num_threads(1)
+        alone = measure(scene)
+        torch.set_num_threads(2)
+        shared = measure(scene)
+    finally:
+        torch.set_num_threads(before)
+    assert torch.equal(shared.out, alone.out)
+
+
 def test_rows_run_ahead_and_columns_to_the_right(scenes):
     ground = ((0, 0, -0.5), (9, 9, 0.5))
     ahead_left = ((0.7, 0.4, 0.1), (0.15, 0.15, 0.1))

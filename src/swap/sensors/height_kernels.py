@@ -24,9 +24,11 @@ def place(
     quat: wp.array2d[wp.vec4],
     half: wp.array2d[wp.vec3],
     count: wp.array[wp.int32],
+    first_world: int,
     frames: wp.array2d[BoxFrame],
 ) -> None:
-    n, s = wp.tid()
+    world, s = wp.tid()
+    n = first_world + world
     if s >= count[n]:
         return
     turn = heading(base_quat[n])
@@ -84,12 +86,14 @@ def measure(
     clip: wp.array[float],
     count: wp.array[wp.int32],
     frames: wp.array2d[BoxFrame],
+    first_world: int,
     threads: int,
     out: wp.array2d[float],
 ) -> None:
     """Thread (world, k) measures points k, k + threads, k + 2 threads, ... A GPU uses one thread
     per point; a CPU one per world, which computes only once what all points share."""
-    n, first = wp.tid()
+    world, first = wp.tid()
+    n = first_world + world
     turn = wp.transpose(heading(base_quat[n]))
     boxes = wp.min(count[n], frames.shape[1])
     for i in range(first, out.shape[1], threads):

@@ -12,6 +12,7 @@ import warp as wp
 from torch import Tensor
 
 from swap.courses.course import SLOTS, Boxes
+from swap.device.threads import Cores
 from swap.device.warp_launch import WarpViews, launch
 from swap.sensors.cfg import HeightCfg
 from swap.sensors.depth import box_views
@@ -49,6 +50,7 @@ class HeightMaps:
         self.foot = self.out[:, last:].unflatten(1, (feet, len(cfg.foot.points)))
         self.world_model = self.out[:, first:]
         self._views = WarpViews(self.device)
+        self._cores = Cores(n, self.device)
         self._frames = wp.zeros((n, slots), dtype=BoxFrame, device=str(self.device))
 
     def __call__(
@@ -71,8 +73,14 @@ class HeightMaps:
             view("clip", self._clip, (points,)),
         ]
         out = view("out", self.out, self.out.shape)
-        launch(place, (n, self.slots), [*base, *world, self._frames], self.device)
         threads = 1 if self.device.type == "cpu" else points
-        inputs = [*base, feet, *grid, world[-1], self._frames, threads, out]
-        launch(measure, (n, threads), inputs, self.device)
+
+        def measure_worlds(first: int, last: int) -> None:
+            several = last - first
+            placed = [*base, *world, first, self._frames]
+            launch(place, (several, self.slots), placed, self.device)
+            inputs = [*base, feet, *grid, world[-1], self._frames, first, threads, out]
+            launch(measure, (several, threads), inputs, self.device)
+
+        self._cores(measure_worlds)
         return self
