@@ -128,3 +128,13 @@ def test_basis_gradients(rep):
     if all(p.numel() for p in parts):
         assert torch.autograd.gradcheck(lambda *p: basis.merge(p), parts)
         assert torch.autograd.gradgradcheck(lambda *p: basis.merge(p), parts)
+
+
+@given(reps(), batches, st.booleans())
+@settings(deadline=None)
+def test_coordinates_are_the_parts_side_by_side(rep, rows, equivariant):
+    basis, x = Basis(rep, equivariant=equivariant), torch.randn(rows, rep.dim)
+    joined = torch.cat(basis.split(x), -1)
+    assert torch.equal(basis.coordinates(x), joined)
+    with torch.no_grad():
+        assert torch.equal(basis.coordinates(x), joined)

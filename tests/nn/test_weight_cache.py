@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from swap.nn import Linear
-from swap.nn.weight_cache import WeightCache
+from swap.nn.weight_cache import WeightCache, frozen
 from swap.symmetry import regular
 
 
@@ -67,6 +67,21 @@ def test_weights_that_learn_are_read_at_every_call():
         adam.step()
         with torch.no_grad():
             assert torch.allclose(net(x), by_hand(net, x), atol=1e-6)
+
+
+def test_weights_frozen_for_a_while_are_seen_when_they_have_learned():
+    net, x = layer().requires_grad_(True), torch.randn(2, 6)
+    net.bias.requires_grad_(False)
+    adam = torch.optim.Adam([*net.weight], lr=0.1, fused=True)
+    for _ in range(3):
+        with frozen(net):
+            assert not any(p.requires_grad for p in net.parameters())
+            assert net.scaled()[0][0] is net.scaled()[0][0]
+            assert torch.allclose(net(x), by_hand(net, x), atol=1e-6)
+        assert net.weight[0].requires_grad
+        assert not net.bias.requires_grad
+        net(x).square().sum().backward()
+        adam.step()
 
 
 def test_frozen_weights_are_made_ready_once():

@@ -14,6 +14,7 @@ from swap.learn.mirrored_inputs import MirroredInputs
 from swap.learn.rollout import Rollout
 from swap.learn.style_reward import StyleReward
 from swap.learn.vec_env import VecEnv
+from swap.nn.weight_cache import frozen
 from swap.policy import ActorCritic
 from swap.state_dict import join_states
 
@@ -76,6 +77,10 @@ class Collector:
 
     @torch.no_grad()
     def collect(self, gamma: float, lam: float) -> None:
+        with frozen(self.policy):
+            self._collect(gamma, lam)
+
+    def _collect(self, gamma: float, lam: float) -> None:
         roll = self.rollout
         if not self.running:
             self.begun.fill_(False)
@@ -96,7 +101,8 @@ class Collector:
                 self.latent_tracker.record(roll.action[t])
             step = self.env.step(roll.action[t])
             finite = bounded(step.reward)
-            self.bad_reward.add([(~finite).sum()])
+            if not known_true(finite):
+                self.bad_reward.add([(~finite).sum()])
             torch.logical_and(step.valid & sound, finite, out=roll.valid[t])
             roll.reward[t].copy_(torch.where(finite, step.reward, 0.0))
             if self.style is not None:
@@ -158,6 +164,8 @@ class Collector:
         finite [N]."""
         # A sum is finite only if all its terms are.
         finite = torch.isfinite(torch.stack([x.sum(-1) for x in self._read.values()]))
+        if known_true(finite):
+            return dict(self._read), finite[0]
         if count:
             self.bad_obs.add((~finite).sum(-1).unbind())
         sound = finite.all(0)
@@ -207,6 +215,11 @@ class Collector:
         if self.style is not None:
             state |= join_states(style=self.style.state_dict())
         return state
+
+
+def known_true(x: Tensor) -> bool:
+    """True if all entries are true and this can be known without waiting for the device."""
+    return x.is_cpu and bool(x.all())
 
 
 def bounded(x: Tensor) -> Tensor:

@@ -44,17 +44,27 @@ class Basis(nn.Module):
         """The widths of the parts."""
         return (self.rep.n_even, self.rep.n_odd) if self.equivariant else (self.rep.dim,)
 
-    def split(self, x: Tensor) -> Parts:
+    def _checked(self, x: Tensor) -> Tensor:
         if x.shape[-1] != self.rep.dim:
             raise UserError(
                 f"this layer reads {self.rep.dim} features, the tensor has {x.shape[-1]}; "
                 f"pass a tensor [..., {self.rep.dim}] in the order of its Rep"
             )
+        return x
+
+    def split(self, x: Tensor) -> Parts:
+        x = self._checked(x)
         if not self.equivariant:
             return (x,)
         if self.halved:
             return _SplitHalves.apply(x)
         return _Split.apply(x, self.rep.n_even, *self._tables(x))
+
+    def coordinates(self, x: Tensor) -> Tensor:
+        """The parts of `split` side by side in one tensor."""
+        if torch.is_grad_enabled() or self.halved or not self.equivariant:
+            return torch.cat(self.split(x), -1)
+        return _gather(self._checked(x), *self._tables(x)[:4])
 
     def merge(self, parts: Parts) -> Tensor:
         if not self.equivariant:
@@ -84,7 +94,7 @@ class Basis(nn.Module):
 
 def _gather(x: Tensor, a: Tensor, b: Tensor, sign: Tensor, scale: Tensor) -> Tensor:
     """Add first and scale after, which keeps the mirror exact (see symmetry/parity.py)."""
-    return (x.index_select(-1, a) + x.index_select(-1, b) * sign) * scale
+    return torch.addcmul(x.index_select(-1, a), x.index_select(-1, b), sign).mul_(scale)
 
 
 class _Split(Function):

@@ -5,11 +5,12 @@ A batch of one spends more time on deriving such weights than on using them. Net
 are frozen (`requires_grad_(False)`), so they derive them once; the numbers are the same.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Generic, TypeVar
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 T = TypeVar("T")
 
@@ -35,3 +36,19 @@ class WeightCache(Generic[T]):
 def _frozen(parameter: Tensor) -> bool:
     # Tensors made in inference mode do not count what is written to them.
     return parameter.is_cpu and not (parameter.requires_grad or parameter.is_inference())
+
+
+@contextmanager
+def frozen(net: nn.Module) -> Iterator[None]:
+    """Within this context nothing in `net` learns, so that on a CPU its layers keep what they
+    derive."""
+    learning = [p for p in net.parameters() if p.requires_grad and p.is_cpu]
+    # A fused optimiser may have written to the weights since they were frozen last.
+    torch.autograd.graph.increment_version(learning)
+    for p in learning:
+        p.requires_grad_(False)
+    try:
+        yield
+    finally:
+        for p in learning:
+            p.requires_grad_(True)

@@ -6,7 +6,6 @@ times: it is normalised and split only once.
 
 from collections.abc import Sequence
 
-import torch
 from torch import Tensor, nn
 
 from swap.nn import MLP, RunningNorm, fused_basis
@@ -53,7 +52,7 @@ class NormalizedMLP(nn.Module):
         if self.fused_split is not None and fused_basis.usable(x):
             return self.fused_split(norm.checked(x), norm.mean, norm.inverse_std, norm.clip)
         x = norm(x)
-        return torch.cat(self.net.split(x), -1) if isinstance(self.net, MLP) else x
+        return self.net.layers[0].source.coordinates(x) if isinstance(self.net, MLP) else x
 
     def forward(self, x: Tensor) -> Tensor:
         """Applies the network to coordinates."""
