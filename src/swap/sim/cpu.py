@@ -56,7 +56,8 @@ class CpuEngine:
         self._ground = torch.tensor([course.start_z for course in bank], dtype=torch.float32)
         self._models = CpuModels(robot, n, slots, threads, memory)
         self._batch = self._models.batch
-        self._qpos, self._qvel = self._batch.bind("qpos"), self._batch.bind("qvel")
+        self._physics = {name: self._batch.bind(name) for name in PHYSICS}
+        self._qpos, self._qvel, self._warm_start, self._ctrl, self._time = self._physics.values()
         self._sensors, self._warned = self._batch.bind("sensordata"), self._batch.warning
         self._points = LegPoints(robot)
         self._peak = np.array([joint.motor.torque for joint in robot.joints])
@@ -78,16 +79,15 @@ class CpuEngine:
     def assign(self, mask: Tensor, course_id: Tensor) -> None:
         check_mask(mask, self.n, self.device)
         check_tensor("course_id", course_id, (self.n,), self.device)
-        worlds = mask.nonzero()[:, 0]
-        ids = course_id[worlds].long()
-        if len(ids) and not 0 <= int(ids.min()) <= int(ids.max()) < self._bank.n:
+        rows = np.flatnonzero(mask.numpy())
+        ids = course_id.numpy()[rows]
+        if len(ids) and not 0 <= ids.min() <= ids.max() < self._bank.n:
             raise UserError(f"course_id outside the bank; use 0..{self._bank.n - 1}")
-        self.course_id[worlds] = ids.int()
+        self.course_id.numpy()[rows] = ids
         for name in ("pos", "quat", "half", "friction", "count"):
-            getattr(self.boxes, name)[worlds] = getattr(self._bank, name)[ids]
-        rows = worlds.numpy()
+            getattr(self.boxes, name).numpy()[rows] = getattr(self._bank, name).numpy()[ids]
         self._models.place_boxes(rows, self.boxes)
-        self._batch.bind("qacc_warmstart")[rows] = 0
+        self._warm_start[rows] = 0
         self._models.write_grip(rows, self.drawn, self.boxes)
         self._models.update_derived(rows)
 
@@ -103,10 +103,10 @@ class CpuEngine:
     def reset(self, mask: Tensor, start: Start | None = None) -> None:
         check_mask(mask, self.n, self.device)
         start = start or standing(self.robot, self._ground[self.course_id.long()])
-        rows = mask.nonzero()[:, 0].numpy()
+        rows = np.flatnonzero(mask.numpy())
         self._place(rows, start)
-        self.state.failed[mask] = False
-        self._publish()
+        self.state.failed.numpy()[rows] = False
+        self._publish(rows)
 
     def _place(self, rows: np.ndarray, start: Start) -> None:
         qpos = torch.cat([start.base_pos, start.base_quat, start.joint_pos], 1)
@@ -115,10 +115,9 @@ class CpuEngine:
         check_tensor("start velocity", qvel, (self.n, self._qvel.shape[1]), self.device)
         self._qpos[rows] = qpos.numpy()[rows]
         self._qvel[rows] = qvel.numpy()[rows]
-        for name in ("ctrl", "qacc_warmstart", "time"):
-            self._batch.bind(name)[rows] = 0
+        for x in (self._ctrl, self._warm_start, self._time, self.state.force.numpy()):
+            x[rows] = 0
         self._last[rows] = self._pose
-        self.state.force[rows] = 0
 
     def push(self, mask: Tensor, lin_vel: Tensor, ang_vel: Tensor) -> None:
         check_mask(mask, self.n, self.device)
@@ -153,12 +152,11 @@ class CpuEngine:
         new = targets.detach().double().numpy().copy()
         kp, kd = self.robot.kp * self.drawn.kp.numpy(), self.robot.kd * self.drawn.kd.numpy()
         strength, latency = self.drawn.strength.numpy(), self.drawn.latency.numpy()[:, None]
-        ctrl = self._batch.bind("ctrl")
         for substep in range(SUBSTEPS):
             self._contain(new)
             target = np.where(substep >= latency, new, self._last)
             angle, speed = self._qpos[:, 7:], self._qvel[:, 6:]
-            ctrl[:] = motor_torque(
+            self._ctrl[:] = motor_torque(
                 target, angle, speed, kp, kd, strength, self._peak, self._no_load
             )
             try:
@@ -201,18 +199,23 @@ class CpuEngine:
         """Contact forces on the robot; MuJoCo's sensors report the opposite, those on the boxes."""
         return -self._sensors.reshape(self.n, -1, 3)
 
-    def _publish(self) -> None:
-        s, qpos, qvel = self.state, torch.from_numpy(self._qpos), torch.from_numpy(self._qvel)
-        s.base_pos.copy_(qpos[:, :3])
-        s.base_quat.copy_(qpos[:, 3:7])
-        s.joint_pos.copy_(qpos[:, 7:])
-        s.base_lin_vel.copy_(qvel[:, :3])
-        s.base_ang_vel.copy_(qvel[:, 3:6])
-        s.joint_vel.copy_(qvel[:, 6:])
-        s.torque.copy_(torch.from_numpy(self._batch.bind("ctrl")))
-        s.time.copy_(torch.from_numpy(self._batch.bind("time")))
-        points = self._points.in_world(self._qpos[:, :3], self._qpos[:, 3:7], self._qpos[:, 7:])
-        s.leg_pos.copy_(torch.from_numpy(points))
+    def _publish(self, rows: np.ndarray | None = None) -> None:
+        """Write the physics into `state`, of all worlds or of those in `rows`."""
+        s, every = self.state, slice(None) if rows is None else rows
+        qpos, qvel = self._qpos[every], self._qvel[every]
+        pos, quat, joint_pos = qpos[:, :3], qpos[:, 3:7], qpos[:, 7:]
+        for mine, new in (
+            (s.base_pos, pos),
+            (s.base_quat, quat),
+            (s.joint_pos, joint_pos),
+            (s.base_lin_vel, qvel[:, :3]),
+            (s.base_ang_vel, qvel[:, 3:6]),
+            (s.joint_vel, qvel[:, 6:]),
+            (s.torque, self._ctrl[every]),
+            (s.time, self._time[every]),
+            (s.leg_pos, self._points.in_world(pos, quat, joint_pos)),
+        ):
+            mine.numpy()[every] = new
 
     def report(self) -> FaultReport:
         worlds = np.flatnonzero(self._nonfinite + self._overflow)
@@ -230,10 +233,9 @@ class CpuEngine:
     def state_dict(self) -> dict[str, Tensor]:
         """What to save. Model fields follow from courses and draws, the rest of `state` from the
         physics."""
-        physics = {name: self._batch.bind(name) for name in PHYSICS}
         ours = {"last": self._last, "nonfinite": self._nonfinite, "overflow": self._overflow}
         return {
-            **{name: torch.from_numpy(x) for name, x in (physics | ours).items()},
+            **{name: torch.from_numpy(x) for name, x in (self._physics | ours).items()},
             **join_states(drawn=vars(self.drawn)),
             "course_id": self.course_id,
             "force": self.state.force,
