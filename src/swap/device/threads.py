@@ -64,7 +64,8 @@ class SideBySide:
 
 
 class Cores:
-    """Divides rows among a CPU's cores, for work that does not hold Python's lock."""
+    """Divides rows among a CPU's cores, for work that does not hold Python's lock. Each has one
+    torch thread."""
 
     FEW = 32
     """No core gets fewer rows than this: waking a thread takes 20 us."""
@@ -74,7 +75,11 @@ class Cores:
         shares = max(1, min(cores, rows // self.FEW))
         edges = [k * rows // shares for k in range(shares + 1)]
         self._ranges = [*pairwise(edges)]
-        self._others = ThreadPoolExecutor(shares - 1) if shares > 1 else None
+        self._others = None
+        if shares > 1:
+            self._others = ThreadPoolExecutor(
+                shares - 1, initializer=lambda: torch.set_num_threads(1)
+            )
 
     def __call__(self, work: Callable[[int, int], None]) -> None:
         """Calls `work(first, last)` for all ranges of rows at once, and waits for them."""
@@ -82,7 +87,8 @@ class Cores:
             work(*self._ranges[0])
             return
         later = [self._others.submit(work, *rows) for rows in self._ranges[1:]]
-        work(*self._ranges[0])
+        with one_thread(True):
+            work(*self._ranges[0])
         for one in later:
             one.result()
 

@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 
 from swap.device.cuda_graph import GraphedCallable
+from swap.device.threads import Cores
 from swap.distributed import SINGLE_PROCESS, ProcessGroup
 from swap.learn.gae import gae
 from swap.learn.latent_tracker import LatentTracker
@@ -71,6 +72,7 @@ class Collector:
         """Worlds whose next step is a transition; the others have ended and are about to be
         reset."""
         self.running = False
+        self._cores = Cores(len(rollout), device)
         self.update_normalizers = GraphedCallable(self._update_normalizers, device, enabled=capture)
         self.decide = GraphedCallable(self._decide, device, enabled=capture)
         self.bootstrap_value = GraphedCallable(self._bootstrap_value, device, enabled=capture)
@@ -151,8 +153,16 @@ class Collector:
         roll = self.rollout
         self.bad_action.add([(~torch.isfinite(roll.action.sum(-1))).sum()])
         roll.log_prob.copy_(self.policy.actor.rebuild(roll.mean, roll.std).log_prob(roll.action))
-        value = self.policy.critic(roll.inputs.critic.flatten(0, 1))
-        roll.value[:-1].copy_(value.view(roll.steps, roll.n))
+        read, value = roll.inputs.critic.flatten(0, 1), roll.value[:-1].flatten()
+
+        def evaluate(first: int, last: int) -> None:
+            with torch.no_grad():  # other threads have a mode of their own
+                value[first:last].copy_(self.policy.critic(read[first:last]))
+
+        if self.policy.critic.mlp.divisible:
+            self._cores(evaluate)
+        else:
+            evaluate(0, len(roll))
 
     def _bootstrap_value(self) -> Tensor:
         """The value of the last observation."""

@@ -21,16 +21,17 @@ class WeightCache(Generic[T]):
     was written to, and always on a GPU, where a recording repeats it in every replay."""
 
     def __init__(self) -> None:
-        self._key: list[tuple[int, int]] = []
-        self._made: T | None = None
+        # Key and result in one, because several threads may write and read it.
+        self._kept: tuple[list[tuple[int, int]], T] | None = None
 
     def __call__(self, parameters: Sequence[Tensor], make: Callable[[], T]) -> T:
         if not all(_frozen(p) for p in parameters) or torch.compiler.is_compiling():
             return make()
         key = [(p.data_ptr(), p._version) for p in parameters]
-        if self._made is None or key != self._key:
-            self._key, self._made = key, make()
-        return self._made
+        kept = self._kept
+        if kept is None or kept[0] != key:
+            self._kept = kept = key, make()
+        return kept[1]
 
 
 def _frozen(parameter: Tensor) -> bool:

@@ -39,6 +39,11 @@ class NormalizedMLP(nn.Module):
             self.fused_split = fused_basis.NormalizedSplit(rep, equivariant=equivariant)
 
     @property
+    def divisible(self) -> bool:
+        """Whether a batch may be divided; a user's network may look at all rows together."""
+        return isinstance(self.net, MLP)
+
+    @property
     def width(self) -> int:
         """Width of the coordinates; where a kernel makes them, they are padded with zeros."""
         if self.fused_split is not None and fused_basis.usable(self.norm.mean):
