@@ -1,6 +1,7 @@
 """Collects a rollout with advantages, without waiting for the device."""
 
 from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 
 import torch
 from torch import Tensor
@@ -76,10 +77,12 @@ class Collector:
         self.update_normalizers = GraphedCallable(self._update_normalizers, device, enabled=capture)
         self.decide = GraphedCallable(self._decide, device, enabled=capture)
         self.bootstrap_value = GraphedCallable(self._bootstrap_value, device, enabled=capture)
+        self._recorded = self.decide.enabled
 
     @torch.no_grad()
     def collect(self, gamma: float, lam: float) -> None:
-        with frozen(self.policy):
+        # A recording would keep what was derived from the weights when it was made.
+        with nullcontext() if self._recorded else frozen(self.policy):
             self._collect(gamma, lam)
 
     def _collect(self, gamma: float, lam: float) -> None:
@@ -103,7 +106,7 @@ class Collector:
                 self.latent_tracker.record(roll.action[t])
             step = self.env.step(roll.action[t])
             finite = bounded(step.reward)
-            if not known_true(finite):
+            if not self._known_true(finite):
                 self.bad_reward.add([(~finite).sum()])
             torch.logical_and(step.valid & sound, finite, out=roll.valid[t])
             roll.reward[t].copy_(torch.where(finite, step.reward, 0.0))
@@ -133,9 +136,11 @@ class Collector:
             obs, sound = self._cleaned(count=False)
             # The last observation of an episode is left out: it may come from a world that
             # diverged.
-            self.policy.update_normalizers(obs, sound & self.begun)
+            here = sound & self.begun
+            valid = None if self._known_true(here) else here
+            self.policy.update_normalizers(obs, valid)
             if self.mirrored_inputs is not None:
-                self.mirrored_inputs.update_normalizers(obs, sound & self.begun)
+                self.mirrored_inputs.update_normalizers(obs, valid)
 
     def _decide(self, noise: Tensor) -> tuple[tuple[Tensor, ...], Tensor, Tensor, Tensor]:
         """Returns the networks' inputs, the action, its mean, and which rows are finite."""
@@ -153,7 +158,7 @@ class Collector:
         roll = self.rollout
         self.bad_action.add([(~torch.isfinite(roll.action.sum(-1))).sum()])
         roll.log_prob.copy_(self.policy.actor.rebuild(roll.mean, roll.std).log_prob(roll.action))
-        read, value = roll.inputs.critic.flatten(0, 1), roll.value[:-1].flatten()
+        read, value = roll.inputs.critic.flatten(0, 1), roll.value[:-1].view(-1)
 
         def evaluate(first: int, last: int) -> None:
             with torch.no_grad():  # other threads have a mode of their own
@@ -174,12 +179,16 @@ class Collector:
         finite [N]."""
         # A sum is finite only if all its terms are.
         finite = torch.isfinite(torch.stack([x.sum(-1) for x in self._read.values()]))
-        if known_true(finite):
+        if self._known_true(finite):
             return dict(self._read), finite[0]
         if count:
             self.bad_obs.add((~finite).sum(-1).unbind())
         sound = finite.all(0)
         return {name: torch.where(sound[:, None], x, 0.0) for name, x in self._read.items()}, sound
+
+    def _known_true(self, x: Tensor) -> bool:
+        """True if all entries are true and this can be known without waiting for the device."""
+        return not self._recorded and x.is_cpu and bool(x.all())
 
     def _estimate(self, gamma: float, lam: float) -> None:
         """Fills in advantages, normalised over the valid steps of all processes, and returns."""
@@ -225,11 +234,6 @@ class Collector:
         if self.style is not None:
             state |= join_states(style=self.style.state_dict())
         return state
-
-
-def known_true(x: Tensor) -> bool:
-    """True if all entries are true and this can be known without waiting for the device."""
-    return x.is_cpu and bool(x.all())
 
 
 def bounded(x: Tensor) -> Tensor:

@@ -62,7 +62,7 @@ class MirroredInputs:
     def __call__(self, obs: Mapping[str, Tensor]) -> Inputs:
         return self.policy.inputs(self._mirrored(obs))
 
-    def update_normalizers(self, obs: Mapping[str, Tensor], valid: Tensor) -> None:
+    def update_normalizers(self, obs: Mapping[str, Tensor], valid: Tensor | None) -> None:
         """Updates the normalisers with the mirror images, if `learn` was set."""
         if self.learn:
             self.policy.update_normalizers(self._mirrored(obs), valid)
