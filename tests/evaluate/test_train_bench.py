@@ -35,7 +35,8 @@ def test_calls_are_counted_by_name():
 def test_an_iteration_of_a_small_teacher_is_the_sum_of_its_parts():
     row = bench("tiny", worlds=4, iterations=2, warm_up=1, device="cpu")
     assert row["worlds"] == 4
-    assert row["steps/s"] == pytest.approx(4 * 32 / (row["ms an iteration"] / 1000), rel=0.01)
+    steps = 4 * PRESETS["tiny"].ppo.steps
+    assert row["steps/s"] == pytest.approx(steps / (row["ms an iteration"] / 1000), rel=0.01)
     spent = {name: row[name] for name in SECTIONS if name in row}
     assert set(spent) == {
         "physics",
