@@ -184,10 +184,11 @@ def test_swap_arms_measures_what_each_constrains(capsys, tmp_path):
         assert plain == expected.get(name, set(row["networks"])), name
         assert row["networks"].keys() == row["parameters"].keys()
     assert rows["swap"]["total"] < 0.5 * rows["swap-no-eq"]["total"]
-    for one, other in (("swap", "swap-no-eq-matched"), ("swap-no-eq", "swap-wide")):
+    pairs = (("swap", "swap-no-eq-matched", 0.005), ("swap-no-eq", "swap-wide", 0.01))
+    for one, other, near in pairs:
         matched = rows[other]["parameters"]
         for part, size in rows[one]["parameters"].items():
             assert matched[part] == pytest.approx(size, rel=0.02), part
-        assert rows[other]["total"] == pytest.approx(rows[one]["total"], rel=0.01)
+        assert rows[other]["total"] == pytest.approx(rows[one]["total"], rel=near)
     assert rows["symloss"]["penalty"] == {"actor": 4.0}
     assert [name for name, row in rows.items() if row["augmentation"]] == ["augment"]
