@@ -1,4 +1,4 @@
-"""How OpenMP's threads wait, as its own library reports when torch loads it."""
+"""How many threads OpenMP has and how they wait, as its own library reports when torch loads it."""
 
 import os
 import re
@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-NAMES = ("GOMP_SPINCOUNT", "OMP_WAIT_POLICY")
+NAMES = ("GOMP_SPINCOUNT", "OMP_WAIT_POLICY", "OMP_NUM_THREADS")
 
 
 def spins(start: list[str], **given: str) -> str:
@@ -48,7 +48,7 @@ def test_every_way_to_start_a_command_makes_them_sleep_soon(load):
 
 
 def test_what_the_user_says_is_kept(load):
-    start = ["-c", f"import swap.cli.main as m; m.limit_openmp_spin(); {load}"]
+    start = ["-c", f"from swap import openmp; openmp.set_defaults(); {load}"]
     assert spins(start) == "20000"
     assert spins(start, GOMP_SPINCOUNT="123") == "123"
     assert spins(start, OMP_WAIT_POLICY="PASSIVE") == "0"

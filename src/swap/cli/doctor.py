@@ -11,6 +11,7 @@ from pathlib import Path
 
 from swap.caches import CACHES, Cache, spare_folder, usable
 from swap.cli.show import Report, show, writable
+from swap.openmp import usable_cores
 
 OURS = "swap-parkour"
 """The package whose requirements are checked."""
@@ -66,9 +67,7 @@ def package(name: str) -> dict[str, str]:
 
 
 def threads() -> dict[str, str]:
-    cores = os.cpu_count() or 1
-    usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else cores
-    return row("CPU threads", "ok", f"{usable} of {cores}")
+    return row("CPU threads", "ok", f"{usable_cores()} of {os.cpu_count() or 1}")
 
 
 def gpu() -> dict[str, str]:

@@ -8,7 +8,6 @@ Nothing heavy is imported before the command is known.
 import contextlib
 import importlib
 import io
-import os
 import re
 import signal
 import sys
@@ -16,7 +15,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 import swap
-from swap import signals
+from swap import openmp, signals
 from swap.errors import UserError, unknown
 from swap.registry import forget
 from swap.streams import lost_output, prepare_streams
@@ -59,7 +58,7 @@ def main() -> None:
     """The entry point: exit code 0 done, 1 a check or a run failed, 2 bad input; 130, 143 and 129
     after SIGINT, SIGTERM and SIGHUP."""
     signals.handle_stop_signals(signals.exit_now)
-    limit_openmp_spin()
+    openmp.set_defaults()
     prepare_streams()
     unwinding = signals.RaiseOnSignal()
     try:
@@ -103,17 +102,6 @@ def describe_error(error: OSError) -> str:
     return (
         f"'{error.filename}': {why}" if error.filename else f"cannot write what is printed: {why}"
     )
-
-
-def limit_openmp_spin() -> None:
-    """Makes OpenMP's threads, which torch uses, sleep soon when they wait for each other.
-
-    By default they spin; if other programs need the cores too, the threads that they wait for do
-    not get one, and training beside two busy programs is fifteen times slower. OpenMP reads this
-    setting once, when torch is first imported. A setting of the user stays.
-    """
-    if "OMP_WAIT_POLICY" not in os.environ:
-        os.environ.setdefault("GOMP_SPINCOUNT", "20000")
 
 
 def dispatch(argv: list[str]) -> int:

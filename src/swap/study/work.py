@@ -1,10 +1,10 @@
 """Trains and measures the robots of a study, all or some of its runs."""
 
-import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
+from swap import openmp
 from swap.device.choice import choose_device
 from swap.study.mps import mps
 from swap.study.plan import CommandLine, Folder, Kind, commands_left, missing_model
@@ -74,8 +74,6 @@ def wanted(command: CommandLine, only: str | None) -> bool:
 
 def threads(on_gpu: bool, at_once: int) -> dict[str, str]:
     """Environment variables that divide the cores among several runs on a CPU."""
-    if on_gpu or at_once == 1 or "OMP_NUM_THREADS" in os.environ:
+    if on_gpu or at_once == 1 or openmp.set_by_user():
         return {}
-    affinity = getattr(os, "sched_getaffinity", None)
-    cores = len(affinity(0)) if affinity else os.cpu_count() or 1
-    return {"OMP_NUM_THREADS": str(max(1, cores // at_once))}
+    return {openmp.THREADS: str(max(1, openmp.usable_cores() // at_once))}
