@@ -200,7 +200,7 @@ def test_two_sides_are_two_rows_of_panels(study, folder):
         measured(folder, "ours", seed, side)
     figure = figures.success_figure(read_results(study, folder))
     titles = [axes.get_title(loc="left") for axes in figure.axes]
-    assert titles == ["box, high on the left", "box, high on the right"]
+    assert titles == ["box\nhigh on the left", "box\nhigh on the right"]
 
 
 def test_a_file_that_is_damaged_is_told_in_one_line(study, folder):

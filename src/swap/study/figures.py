@@ -39,7 +39,7 @@ def success_figure(results: Results) -> "Figure | None":
                 k = i * len(families) + j
                 axes = figure.add_subplot(len(sides), len(families), k + 1)
                 panels[f"{side} {family}"] = axes
-                high = "" if side == "both" else f", high on the {side}"
+                high = "" if side == "both" else f"\nhigh on the {side}"
                 axes.set_title(family.replace("_", " ") + high)
                 _success_panel(axes, results, side, family)
                 axes.set_ylabel("" if j else "success")
