@@ -1,4 +1,5 @@
-"""Arms of the ablation differ only in the constraint; each trains, and resumes exactly."""
+"""Arms of the ablation differ only in the constraint and its rate; each trains, and resumes
+exactly."""
 
 import json
 import math
@@ -21,6 +22,7 @@ from swap.runs.config import changes
 PLAIN = [
     "policy.equivariant True -> False",
     "model.net.equivariant True -> False",
+    "model.lr 0.00014 -> 0.0001",
     "amp.equivariant True -> False",
 ]
 NARROWER = [

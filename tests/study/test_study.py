@@ -117,22 +117,23 @@ def test_code_in_a_study_file_is_seen(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("name", "seeds", "arms"),
+    ("name", "seeds", "steps", "arms"),
     [
         (
             "arms",
             3,
+            140e6,
             "swap swap-wide swap-no-eq-policy swap-no-eq swap-no-eq-matched symloss augment",
         ),
-        ("mirrored", 2, "swap swap-no-eq-policy swap-no-eq symloss augment"),
-        ("paper-reward", 2, "swap swap-no-eq"),
+        ("mirrored", 2, 60e6, "swap swap-no-eq-policy swap-no-eq symloss augment"),
+        ("paper-reward", 2, 60e6, "swap swap-no-eq"),
     ],
 )
-def test_those_that_ship_compare_what_the_paper_does(name, seeds, arms, tmp_path, capsys):
+def test_those_that_ship_compare_what_the_paper_does(name, seeds, steps, arms, tmp_path, capsys):
     study = read_study(Path(name))
     assert list(study.arms) == arms.split()
     assert len(study.seeds) == seeds
-    assert study.steps >= 140e6
+    assert study.steps == steps
     ends = {"arms": "", "mirrored": "-one-sided", "paper-reward": "-paper-reward"}
     for arm, words in study.arms.items():
         assert words == ("--preset", arm + ends[name])
