@@ -11,16 +11,15 @@ from swap.study.work import threads
 @pytest.fixture
 def cores(monkeypatch):
     """Sets the number of cores and calls `set_defaults`, with nothing set before."""
-    for name in (openmp.THREADS, "GOMP_SPINCOUNT", "OMP_WAIT_POLICY"):
+    for name in (openmp.THREADS, openmp.OURS, "GOMP_SPINCOUNT", "OMP_WAIT_POLICY"):
         monkeypatch.delenv(name, raising=False)
-    monkeypatch.setattr(openmp, "_ours", None)
 
     def start(count):
         monkeypatch.setattr(openmp, "usable_cores", lambda: count)
         openmp.set_defaults()
 
     yield start
-    for name in (openmp.THREADS, "GOMP_SPINCOUNT"):  # set_defaults may have set them
+    for name in (openmp.THREADS, openmp.OURS, "GOMP_SPINCOUNT"):  # set_defaults may have set them
         os.environ.pop(name, None)
 
 
@@ -51,3 +50,11 @@ def test_one_run_of_a_study_has_what_any_run_has(cores):
     cores(8)
     assert threads(on_gpu=False, at_once=1) == {}
     assert threads(on_gpu=True, at_once=4) == {}
+
+
+@pytest.mark.parametrize(("count", "given"), [(2, None), (4, "2"), (64, "62")])
+def test_a_process_that_is_started_elsewhere_counts_its_own_cores(cores, count, given):
+    cores(16)
+    cores(count)  # with the environment of the process before it, as a job of slurm has
+    assert os.environ.get(openmp.THREADS) == given
+    assert not openmp.set_by_user()

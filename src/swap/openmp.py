@@ -6,9 +6,11 @@ OpenMP reads these settings once, when torch is first imported. A setting of the
 import os
 
 THREADS = "OMP_NUM_THREADS"
+OURS = "SWAP_OMP_NUM_THREADS"
+"""Holds the number if it was set here. Processes that are started inherit both, perhaps on another
+machine, and then set it anew."""
 SPARED = 2
 """Cores that torch leaves to other programs, where there are at least twice as many."""
-_ours: str | None = None
 
 
 def usable_cores() -> int:
@@ -25,14 +27,18 @@ def set_defaults() -> None:
     busy loops a PPO update then takes three times as long. With two threads fewer it takes no
     longer than alone. Where there are fewer cores, threads that sleep soon are the best there is.
     """
-    global _ours
     if "OMP_WAIT_POLICY" not in os.environ:
         os.environ.setdefault("GOMP_SPINCOUNT", "20000")
+    if set_by_user():
+        return
+    for name in (THREADS, OURS):
+        os.environ.pop(name, None)
     cores = usable_cores()
-    if cores >= 2 * SPARED and THREADS not in os.environ:
-        os.environ[THREADS] = _ours = str(cores - SPARED)
+    if cores >= 2 * SPARED:
+        os.environ[THREADS] = os.environ[OURS] = str(cores - SPARED)
 
 
 def set_by_user() -> bool:
     """Whether the number of threads is the user's setting."""
-    return os.environ.get(THREADS, _ours) != _ours
+    given = os.environ.get(THREADS)
+    return given is not None and given != os.environ.get(OURS)
