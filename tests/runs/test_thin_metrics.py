@@ -7,7 +7,7 @@ import pytest
 
 from swap.errors import UserError
 from swap.evaluate.curves import read_curve
-from swap.runs.thin_metrics import thinned, write_thinned
+from swap.runs.thin_metrics import LINES, thinned, write_thinned
 
 
 def rows(n):
@@ -17,12 +17,12 @@ def rows(n):
     ]
 
 
-@pytest.mark.parametrize("n", [1, 2, 7, 200, 201, 5505])
+@pytest.mark.parametrize("n", [1, 2, 7, LINES, LINES + 1, 5505])
 def test_first_and_last_stay_and_the_rest_is_even(n):
     kept = [row["iteration"] for row in thinned(rows(n))]
     assert kept[0] == 1
     assert kept[-1] == n
-    assert len(kept) == min(n, 200)
+    assert len(kept) == min(n, LINES)
     steps = [b - a for a, b in itertools.pairwise(kept)]
     assert max(steps, default=1) - min(steps, default=1) <= 1
 
