@@ -33,7 +33,8 @@ def test_a_curve_can_be_read_from_them(tmp_path):
     whole, few = (read_curve(tmp_path / name, "x") for name in ("metrics.jsonl", "few.jsonl"))
     assert few.iterations == whole.iterations
     assert few.minutes[-1] == pytest.approx(whole.minutes[-1])
-    assert few.after("box", 12.0) == pytest.approx(whole.after("box", 12.0), rel=0.01)
+    line = 1e-3 * (1000 / LINES) / 3  # by how much the frontier rises from one line to the next
+    assert few.after("box", 12.0) == pytest.approx(whole.after("box", 12.0), abs=line)
     text = (tmp_path / "few.jsonl").read_text()
     assert max(len(line) for line in text.splitlines()) < 100  # no digits that say nothing
 
