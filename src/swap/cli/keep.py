@@ -30,7 +30,7 @@ class Args:
     """Also keep the optimisers, for a run that will go on elsewhere; the file is three times as
     large."""
     metrics: Path | None = None
-    """Also write 80 lines of the run's metrics into this .jsonl file."""
+    """Also write 200 lines of the run's metrics into this .jsonl file."""
     figures: Path | None = None
     """A file of swap eval --json, whose figures go into the card; by default, a file that is kept
     again keeps those of its card."""

@@ -1,4 +1,4 @@
-"""Thins the metrics of a run to a few dozen lines, to keep and to share."""
+"""Thins the metrics of a run to a few hundred lines, to keep and to share."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -11,7 +11,7 @@ from swap.errors import UserError
 from swap.files import atomic_write
 from swap.runs.metrics import read_metrics
 
-LINES, DIGITS = 80, 5
+LINES, DIGITS = 200, 6
 
 
 def thinned(rows: Sequence[Mapping[str, Any]], most: int = LINES) -> list[dict[str, Any]]:
