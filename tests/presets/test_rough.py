@@ -1,4 +1,4 @@
-"""`swap-rough` trains what `swap` trains, under conditions at least as rough as those measured."""
+"""`swap-rough` trains what `swap` trains and more, under conditions as rough as those measured."""
 
 from dataclasses import replace
 
@@ -13,6 +13,7 @@ from swap.runs import load, to_json
 from swap.runs.config import changes
 
 CFG, ENV = tiny_swap.CFG, PRESETS["swap-rough"].env
+OUTDOORS = {"platform", "gap_to_slope"}
 TINY = replace(
     CFG,
     engine="cpu",
@@ -28,9 +29,10 @@ TINY = replace(
 )
 
 
-def test_it_differs_from_swap_in_what_is_random_alone():
+def test_it_differs_from_swap_in_what_is_random_and_in_its_courses_alone():
     told = changes(to_json(PRESETS["swap"]), to_json(PRESETS["swap-rough"]))
     assert {line.split()[0] for line in told} == {
+        "env.families",
         "env.random.ranges.friction",
         "env.random.ranges.strength",
         "env.random.ranges.damping",
@@ -46,14 +48,20 @@ def test_training_is_as_rough_as_what_is_measured():
     ranges, noise, usual = ENV.random.ranges, ENV.camera.noise, PRESETS["swap"].env.random
     assert ranges.friction[0] <= rough.FRICTION[0]
     assert ranges.payload[1] >= rough.PAYLOAD
-    assert ranges.strength[0] <= rough.STRENGTH
     assert ranges.push >= rough.PUSH_MPS
     assert ENV.random.push_every_s < usual.push_every_s
     assert noise.blob_holes >= 2 * rough.GLARE
     assert noise.pixel_holes[1] >= rough.DARKNESS
+    # One motor at half strength costs `swap` little; all of them as weak would cost reach.
+    assert rough.STRENGTH < ranges.strength[0] < usual.ranges.strength[0]
     for name in ("friction", "payload", "strength", "damping", "latency"):
         (low, high), (least, most) = getattr(ranges, name), getattr(usual.ranges, name)
         assert low <= least <= most <= high, f"{name} has all that swap trains with"
+
+
+def test_it_trains_on_the_courses_of_swap_and_on_those_outdoors():
+    families = {name for name, share in ENV.families if share > 0}
+    assert families == {name for name, _ in PRESETS["swap"].env.families} | OUTDOORS
 
 
 def test_every_part_learns():

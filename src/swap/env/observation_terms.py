@@ -26,7 +26,8 @@ from torch import Tensor
 
 from swap.errors import UserError
 from swap.registry import Registry, instance_of
-from swap.symmetry import ROTATION, VECTOR, Field, Rep, signs, trivial
+from swap.sensors.cfg import HeightCfg
+from swap.symmetry import ROTATION, VECTOR, Field, Grid, Rep, signs, trivial
 
 if TYPE_CHECKING:  # this module must import without a simulator
     from swap.courses import Boxes
@@ -256,6 +257,28 @@ BUILT_IN = (
 )
 """All built-in observations, in the order in which their noise is drawn."""
 
+
+def _line_columns(grid: Grid) -> list[int]:
+    """The columns of three lines: one at the left, the middle one, and its mirror image."""
+    left = grid.cols // 4
+    return [left, grid.cols // 2, grid.cols - 1 - left]
+
+
+def _terrain_lines(now: Reading) -> Tensor:
+    grid = HeightCfg.terrain.grid
+    heights = now.heights.terrain.unflatten(1, (grid.rows, grid.cols))
+    return heights[:, :, _line_columns(grid)].flatten(1)
+
+
+TERRAIN_LINES = Observation(
+    "terrain_lines",
+    lambda spaces: Grid(spaces.heights.terrain.grid.rows, 3).rep,
+    _terrain_lines,
+    doc="heights along three lines, at the left, in the middle and at the right, m",
+)
+"""A part of `terrain_heights` that is enough for obstacles that go straight across. It is in no
+group; `EnvCfg.observations` names it."""
+
 OBSERVATIONS = Registry(
     "observation",
     "swap.observations",
@@ -264,7 +287,7 @@ OBSERVATIONS = Registry(
     label=lambda term: term.name,
 )
 """Observations by the names that `EnvCfg.observations` may use."""
-for _term in BUILT_IN:
+for _term in (*BUILT_IN, TERRAIN_LINES):
     OBSERVATIONS.add(_term.name, _term)
 
 MEASURED = ("ang_vel", "gravity", "joint_pos", "joint_vel")

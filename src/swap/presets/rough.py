@@ -1,6 +1,7 @@
 """The preset `swap-rough`: `swap` under rough conditions, to be used off the machine it was trained
 on. Images have holes and may be dark, the ground may be wet, motors weak, slow to answer or damped
-otherwise, and pushes come often. It differs from `swap` in nothing else."""
+otherwise, pushes come often, and there are drops and landings that slope. It differs from `swap` in
+nothing else."""
 
 from dataclasses import replace
 
@@ -13,7 +14,7 @@ RANDOM = RandomCfg(
     ranges=Ranges(
         friction=(0.3, 1.25),
         payload=(0.0, 0.2),
-        strength=(0.5, 1.2),
+        strength=(0.7, 1.2),
         damping=(0.7, 1.2),
         latency=(0, 2),
         push=1.0,
@@ -21,4 +22,15 @@ RANDOM = RandomCfg(
     push_every_s=4.0,
 )
 CAMERA = DepthCameraCfg(noise=DepthNoiseCfg(blob_holes=0.66, pixel_holes=(0.0, 0.95)))
-ROUGH = {"swap-rough": replace(SWAP, env=replace(SWAP.env, random=RANDOM, camera=CAMERA))}
+FAMILIES = (
+    ("flat", 0.05),
+    ("box", 0.25),
+    ("gap", 0.2),
+    ("platform", 0.15),
+    ("gap_to_slope", 0.1),
+    ("stairs", 0.1),
+    ("lateral_slope", 0.05),
+    ("rocks", 0.1),
+)
+ENV = replace(SWAP.env, random=RANDOM, camera=CAMERA, families=FAMILIES)
+ROUGH = {"swap-rough": replace(SWAP, env=ENV)}

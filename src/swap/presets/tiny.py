@@ -14,12 +14,13 @@ from swap.presets.parkour import ParkourCfg
 from swap.presets.run_cfg import RunCfg
 from swap.sim import FIXED
 
+READS = ("proprioception", "lin_vel", "action", "terrain_lines")
 TINY = ParkourCfg(
     run=RunCfg(minutes=12.0),
     worlds=256,
     # A laptop gives few samples, so the task is simple: one robot without noise walks ahead in
     # every world, at about the same speed, from near the obstacle, which never gets very large,
-    # and the networks read only the ground under the robot.
+    # and the networks read only the ground under the robot, along three lines.
     env=EnvCfg(
         families=(("flat", 0.05), ("box", 0.5), ("gap", 0.45)),
         levels=10,
@@ -29,12 +30,15 @@ TINY = ParkourCfg(
         noise=ObservationNoiseCfg(0.0, 0.0, 0.0, 0.0),
         random=RandomCfg(FIXED, 0.0),
         rewards=RewardCfg("tiny"),  # without the gait terms: there is no time to learn them
+        observations=("lin_vel", "action", "terrain_lines"),
     ),
+    # With fewer inputs and narrower layers it learns sooner, and a step takes less time. See the
+    # log.
     policy=PolicyCfg(
-        actor_reads=("history", "command", "terrain_heights"),
-        critic_reads=("privileged",),
-        actor_hidden=(256, 128),
-        critic_hidden=(256, 128),
+        actor_reads=READS,
+        critic_reads=READS,
+        actor_hidden=(128, 64),
+        critic_hidden=(128, 64),
         init_std=0.4,
         max_std=0.45,
     ),
@@ -43,6 +47,7 @@ TINY = ParkourCfg(
     ppo=PPOCfg(
         steps=16,
         epochs=8,
+        minibatches=2,
         entropy_coef=0.001,
         final_max_std=0.15,
         std_decay=(0.7, 0.9),
