@@ -15,6 +15,7 @@ from swap.env.spaces import Spaces
 from swap.env_spec import CameraSpec, EnvSpec
 from swap.errors import UserError
 from swap.robots import Robot, load
+from swap.robots.friction_cone import FrictionCone
 from swap.sensors import DepthCameraCfg, OpticsCfg
 from swap.sim import CONTACT_ROWS, CONTACTS, CONTROL_DT, Ranges
 from swap.validate import check_numbers
@@ -255,6 +256,8 @@ class EnvCfg:
     observations: tuple[str, ...] = ()
     """Observations beside the usual groups, each a group of its own name, for actor, critic and
     world model to read: lin_vel, contacts, friction, ..."""
+    friction_cone: FrictionCone = "pyramidal"
+    """pyramidal is fast; elliptic is what friction is, and what swap sim2sim has."""
     contacts: int = CONTACTS
     """On the GPU: contacts and candidates per world, in a pool that all share. A full pool drops
     contacts and shows as guard/contact_pool. On the CPU MuJoCo allocates as needed."""

@@ -71,6 +71,7 @@ class ParkourEnv:
             slots=bank.slots,
             contacts=cfg.contacts,
             contact_rows=cfg.contact_rows,
+            cone=cfg.friction_cone,
         )
         self.device = self.engine.device
         self._ground = StartsAndGoals(bank, n, place, cfg.start.run_up_skip > 0)

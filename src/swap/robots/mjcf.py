@@ -9,12 +9,17 @@ how much grip there is.
 import mujoco
 import numpy as np
 
+from swap.robots.friction_cone import FrictionCone
 from swap.robots.parts import Capsule, Leg
 from swap.robots.robot import Robot
 
 TIMESTEP = 0.005
 """Physics steps of 5 ms (200 Hz)."""
 GRAVITY = 9.81
+CONES: dict[FrictionCone, mujoco.mjtCone] = {
+    "pyramidal": mujoco.mjtCone.mjCONE_PYRAMIDAL,
+    "elliptic": mujoco.mjtCone.mjCONE_ELLIPTIC,
+}
 SOLREF_TIME = 0.02
 """Time constant of contacts, which do not bounce, s."""
 
@@ -26,6 +31,7 @@ def build_spec(
     quat: np.ndarray | None = None,
     half: np.ndarray | None = None,
     force_sensors: bool = False,
+    cone: FrictionCone = "pyramidal",
 ) -> mujoco.MjSpec:
     """Build the model: boxes `box0`.. first, then the robot, so that box k is geom k.
 
@@ -39,7 +45,7 @@ def build_spec(
     option = spec.option
     option.timestep, option.gravity = TIMESTEP, (0.0, 0.0, -GRAVITY)
     option.solver = mujoco.mjtSolver.mjSOL_NEWTON
-    option.cone = mujoco.mjtCone.mjCONE_PYRAMIDAL
+    option.cone = CONES[cone]
     option.integrator = mujoco.mjtIntegrator.mjINT_IMPLICITFAST
     option.iterations, option.ls_iterations = 10, 20
     for k in range(slots):

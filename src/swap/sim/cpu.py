@@ -11,6 +11,7 @@ from torch import Tensor
 from swap.courses.course import SLOTS, Course, stack
 from swap.errors import UserError
 from swap.robots import Robot
+from swap.robots.friction_cone import FrictionCone
 from swap.robots.kinematics import LegPoints
 from swap.robots.mjcf import force_groups
 from swap.sim.cpu_models import CpuModels
@@ -46,6 +47,7 @@ class CpuEngine:
         slots: int = SLOTS,
         threads: int = 0,
         memory: int | None = None,
+        cone: FrictionCone = "pyramidal",
     ) -> None:
         """`threads` 0 means all; `memory` is what a world may use for contacts, in bytes (default:
         MuJoCo's)."""
@@ -54,7 +56,7 @@ class CpuEngine:
         self._courses = list(bank)
         self._bank = stack(self._courses, slots)
         self._ground = torch.tensor([course.start_z for course in bank], dtype=torch.float32)
-        self._models = CpuModels(robot, n, slots, threads, memory)
+        self._models = CpuModels(robot, n, slots, threads, memory, cone)
         self._batch = self._models.batch
         self._physics = {name: self._batch.bind(name) for name in PHYSICS}
         self._qpos, self._qvel, self._warm_start, self._ctrl, self._time = self._physics.values()

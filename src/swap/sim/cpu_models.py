@@ -13,6 +13,7 @@ from mujoco.batch import Batch
 
 from swap.courses.course import Boxes
 from swap.robots import Robot
+from swap.robots.friction_cone import FrictionCone
 from swap.robots.mjcf import build_spec
 from swap.sim.randomise import Draw, contact_friction, contact_solref
 
@@ -33,8 +34,16 @@ PER_WORLD = (
 class CpuModels:
     """The models of `n` worlds. `rows` are the worlds that are written."""
 
-    def __init__(self, robot: Robot, n: int, slots: int, threads: int, memory: int | None) -> None:
-        self._model, self._slots = _template(robot, slots, memory), slots
+    def __init__(
+        self,
+        robot: Robot,
+        n: int,
+        slots: int,
+        threads: int,
+        memory: int | None,
+        cone: FrictionCone,
+    ) -> None:
+        self._model, self._slots = _template(robot, slots, memory, cone), slots
         self.batch = Batch(self._model, n, threads)
         self._field = {name: self.batch.expand(name) for name in PER_WORLD}
         # Boxes may have any rotation. MuJoCo would skip it for those compiled without one.
@@ -77,12 +86,12 @@ class CpuModels:
             self.batch.set_const(rows.astype(np.int32))
 
 
-def _template(robot: Robot, slots: int, memory: int | None) -> mujoco.MjModel:
+def _template(robot: Robot, slots: int, memory: int | None, cone: FrictionCone) -> mujoco.MjModel:
     """Compile the shared model. Its boxes stand in a row along x, in the order of courses, so that
     the bounding volume tree, which all worlds share, groups neighbours."""
     row = np.zeros((slots, 3))
     row[:, 0] = np.arange(slots)
-    spec = build_spec(robot, slots, pos=row, force_sensors=True)
+    spec = build_spec(robot, slots, pos=row, force_sensors=True, cone=cone)
     # The engine resets and counts worlds that diverge; MuJoCo would reset them silently. And one
     # robot is one island of constraints: looking for islands takes time and finds just that.
     flags = mujoco.mjtDisableBit

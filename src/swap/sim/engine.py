@@ -16,6 +16,7 @@ from torch import Tensor
 from swap.courses.course import SLOTS, Boxes, Course
 from swap.errors import UserError, unknown
 from swap.robots import Robot
+from swap.robots.friction_cone import FrictionCone
 from swap.sim.randomise import Draw
 from swap.state_dict import copy_into
 
@@ -164,20 +165,24 @@ def make_engine(
     threads: int = 0,
     contacts: int = CONTACTS,
     contact_rows: int = CONTACT_ROWS,
+    cone: FrictionCone = "pyramidal",
 ) -> Engine:
-    """Make the engine `cpu` or `gpu`. `threads` (0: all) is for `cpu`. The rest is for `gpu`:
-    `device` defaults to CUDA, or without a GPU to Warp's CPU device, which runs the same code
-    slowly; `contacts` and `contact_rows` reserve memory, which the CPU engine allocates on demand.
+    """Make the engine `cpu` or `gpu`, with friction cones of this shape. `threads` (0: all) is for
+    `cpu`. The rest is for `gpu`: `device` defaults to CUDA, or without a GPU to Warp's CPU device,
+    which runs the same code slowly; `contacts` and `contact_rows` reserve memory, which the CPU
+    engine allocates on demand.
     """
     if name == "cpu":
         from swap.sim.cpu import CpuEngine
 
-        return CpuEngine(robot, bank, n, slots=slots, threads=threads)
+        return CpuEngine(robot, bank, n, slots=slots, threads=threads, cone=cone)
     if name == "gpu":
         from swap.sim.gpu import GpuEngine
 
         place = device or ("cuda" if torch.cuda.is_available() else "cpu")
-        return GpuEngine(robot, bank, n, slots, place, nconmax=contacts, njmax=contact_rows)
+        return GpuEngine(
+            robot, bank, n, slots, place, nconmax=contacts, njmax=contact_rows, cone=cone
+        )
     raise unknown("engine", name, ENGINES)
 
 

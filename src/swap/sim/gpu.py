@@ -16,6 +16,7 @@ from swap.courses.course import SLOTS, Boxes, Course, stack
 from swap.device.warp_graph import WarpGraph
 from swap.errors import UserError
 from swap.robots import Robot
+from swap.robots.friction_cone import FrictionCone
 from swap.robots.kinematics import axis_signs
 from swap.robots.mjcf import build_spec, force_groups, group_of_geom
 from swap.sim import kernels
@@ -56,6 +57,7 @@ class GpuEngine:
         nconmax: int = CONTACTS,
         njmax: int = CONTACT_ROWS,
         capture: bool = True,
+        cone: FrictionCone = "pyramidal",
     ) -> None:
         """`nconmax` is the number of contacts and candidates per world, in a pool that all share;
         `njmax` that of constraint rows per world. `capture=False` launches each kernel separately,
@@ -64,7 +66,7 @@ class GpuEngine:
         self.robot, self.n, self.device = robot, n, engine_device("gpu", device)
         self._recorder = WarpGraph(self.device)
         with self._recorder.scope():
-            self._build(bank, slots, nconmax, njmax)
+            self._build(bank, slots, nconmax, njmax, cone)
             self._wire()
         if capture:
             self.state.base_quat[:, 0] = 1  # a zero quaternion is no rotation
@@ -76,9 +78,11 @@ class GpuEngine:
         self.reset(everyone)
         self.report()
 
-    def _build(self, bank: Sequence[Course], slots: int, nconmax: int, njmax: int) -> None:
+    def _build(
+        self, bank: Sequence[Course], slots: int, nconmax: int, njmax: int, cone: FrictionCone
+    ) -> None:
         robot, n, device = self.robot, self.n, self.device
-        model = build_spec(robot, slots).compile()
+        model = build_spec(robot, slots, cone=cone).compile()
         self._models = GpuModels(robot, model, n, slots, device, nconmax=nconmax, njmax=njmax)
         self._m, self._d = self._models.m, self._models.d
         d = self._d
