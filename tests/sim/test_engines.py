@@ -5,6 +5,7 @@ from dataclasses import fields, replace
 
 import pytest
 import torch
+from mujoco.batch import Batch
 
 from swap.errors import UserError
 from swap.robots import load
@@ -229,3 +230,17 @@ def test_one_world_is_enough(engine_name, w):
     engine = w.make(engine_name, n=1, bank=[w.HIGH])
     w.hold(engine, 50)
     assert 1.0 < engine.state.base_pos[0, 2] < 1.11
+
+
+def test_the_cpu_engine_has_as_many_threads_as_torch(monkeypatch, w):
+    found = []
+
+    def batch(model, n, threads):
+        found.append(threads)
+        return Batch(model, n, threads)
+
+    monkeypatch.setattr("swap.sim.cpu_models.Batch", batch)
+    monkeypatch.setattr(torch, "get_num_threads", lambda: 3)
+    w.make("cpu", threads=0)
+    w.make("cpu", threads=1)
+    assert found == [3, 1]

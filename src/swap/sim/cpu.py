@@ -1,4 +1,5 @@
-"""The CPU engine: MuJoCo C in float64 on all threads, with its own model fields for each world."""
+"""The CPU engine: MuJoCo C in float64 on several threads, with its own model fields for each
+world."""
 
 from collections.abc import Mapping, Sequence
 
@@ -49,14 +50,15 @@ class CpuEngine:
         memory: int | None = None,
         cone: FrictionCone = "pyramidal",
     ) -> None:
-        """`threads` 0 means all; `memory` is what a world may use for contacts, in bytes (default:
+        """`threads` 0 means as many as torch has, which leaves cores to other programs (see
+        `swap.openmp`); `memory` is what a world may use for contacts, in bytes (default:
         MuJoCo's)."""
         check_setup(bank, n)
         self.robot, self.n, self.device = robot, n, torch.device("cpu")
         self._courses = list(bank)
         self._bank = stack(self._courses, slots)
         self._ground = torch.tensor([course.start_z for course in bank], dtype=torch.float32)
-        self._models = CpuModels(robot, n, slots, threads, memory, cone)
+        self._models = CpuModels(robot, n, slots, threads or torch.get_num_threads(), memory, cone)
         self._batch = self._models.batch
         self._physics = {name: self._batch.bind(name) for name in PHYSICS}
         self._qpos, self._qvel, self._warm_start, self._ctrl, self._time = self._physics.values()

@@ -167,10 +167,10 @@ def make_engine(
     contact_rows: int = CONTACT_ROWS,
     cone: FrictionCone = "pyramidal",
 ) -> Engine:
-    """Make the engine `cpu` or `gpu`, with friction cones of this shape. `threads` (0: all) is for
-    `cpu`. The rest is for `gpu`: `device` defaults to CUDA, or without a GPU to Warp's CPU device,
-    which runs the same code slowly; `contacts` and `contact_rows` reserve memory, which the CPU
-    engine allocates on demand.
+    """Make the engine `cpu` or `gpu`, with friction cones of this shape. `threads` (0: as
+    many as torch has) is for `cpu`. The rest is for `gpu`: `device` defaults to CUDA, or without a
+    GPU to Warp's CPU device, which runs the same code slowly; `contacts` and `contact_rows` reserve
+    memory, which the CPU engine allocates on demand.
     """
     if name == "cpu":
         from swap.sim.cpu import CpuEngine
