@@ -49,7 +49,7 @@ TINY = ParkourCfg(
         epochs=8,
         minibatches=2,
         entropy_coef=0.001,
-        final_max_std=0.15,
+        final_max_std=0.1,
         std_decay=(0.7, 0.9),
         desired_kl=0.02,
     ),
