@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -88,6 +89,18 @@ def test_what_is_built_in_may_be_a_group_too():
     for name in ("lin_vel", "friction"):
         assert torch.equal(obs[name], obs["privileged"][:, where[name]])
     assert Spaces(extra=(OBSERVATIONS["lin_vel"],)).terms == Spaces().terms
+
+
+def test_terrain_lines_are_three_columns_of_the_terrain_and_mirror_as_it_does():
+    lines, spaces = OBSERVATIONS["terrain_lines"], Spaces()
+    grid, columns = spaces.heights.terrain.grid, [2, 5, 8]
+    terrain = torch.randn(4, grid.rows * grid.cols)
+    seen = lines.read(SimpleNamespace(heights=SimpleNamespace(terrain=terrain)))
+    assert torch.equal(seen, terrain.view(4, grid.rows, grid.cols)[:, :, columns].flatten(1))
+    mirrored = grid.rep(terrain).view(4, grid.rows, grid.cols)
+    assert torch.equal(lines.field(spaces).rep(seen), mirrored[:, :, columns].flatten(1))
+    env = ParkourEnv(EnvCfg(observations=("terrain_lines",), levels=2, variants=1), 2)
+    assert env.reset()["terrain_lines"].shape == (2, grid.rows * 3)
 
 
 # --- mistakes -------------------------------------------------------------------------------------

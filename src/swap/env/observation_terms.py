@@ -258,16 +258,11 @@ BUILT_IN = (
 """All built-in observations, in the order in which their noise is drawn."""
 
 
-def _line_columns(grid: Grid) -> list[int]:
-    """The columns of three lines: one at the left, the middle one, and its mirror image."""
-    left = grid.cols // 4
-    return [left, grid.cols // 2, grid.cols - 1 - left]
-
-
 def _terrain_lines(now: Reading) -> Tensor:
     grid = HeightCfg.terrain.grid
+    left, middle = grid.cols // 4, grid.cols // 2
     heights = now.heights.terrain.unflatten(1, (grid.rows, grid.cols))
-    return heights[:, :, _line_columns(grid)].flatten(1)
+    return heights[:, :, left : grid.cols - left : middle - left].flatten(1)
 
 
 TERRAIN_LINES = Observation(
