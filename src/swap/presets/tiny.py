@@ -32,8 +32,8 @@ TINY = ParkourCfg(
         rewards=RewardCfg("tiny"),  # without the gait terms: there is no time to learn them
         observations=("lin_vel", "action", "terrain_lines"),
     ),
-    # With fewer inputs and narrower layers it learns sooner, and a step takes less time. See the
-    # log.
+    # Fewer inputs, narrow layers and two minibatches: 1.6 times the steps a second, and what is
+    # learned is about the same. See the log.
     policy=PolicyCfg(
         actor_reads=READS,
         critic_reads=READS,
