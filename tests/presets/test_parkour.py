@@ -1,10 +1,14 @@
-"""The real trainable in a run: three iterations and three more equal six, to the last bit."""
+"""The real trainable in a run: three iterations and three more equal six, to the last bit. Plain
+policies learn the mirror by a loss or by mirrored samples, without a world model too."""
+
+from dataclasses import replace
 
 import pytest
 import torch
 
 from small_parkour import SMALL, figures, train_until
 from swap.env import CommandCfg, EnvCfg, RandomCfg, TerminationCfg
+from swap.learn import SymmetryCfg
 from swap.presets import ParkourCfg
 from swap.runs import load
 
@@ -32,3 +36,17 @@ def test_three_and_three_iterations_are_six_bit_for_bit(cfg, tmp_path):
     assert figures(tmp_path / "six") == figures(tmp_path / "three")
     assert len(figures(tmp_path / "six")) == 6
     assert six.tensors["env/count"] > 0  # and what else the environment counts, in tensors
+
+
+@pytest.mark.parametrize(
+    ("kind", "figure"), [("loss", "asymmetry"), ("augment", "mirrored_clipped")]
+)
+def test_a_plain_policy_that_reads_heights_can_learn_the_mirror(kind, figure, tmp_path):
+    plain = replace(SMALL, policy=replace(SMALL.policy, equivariant=False))
+    weights = {}
+    for how in ("none", kind):
+        train_until(replace(plain, symmetry=SymmetryCfg(how)), tmp_path / how, 2)
+        weights[how] = load(tmp_path / how).tensors["policy/actor.mlp.net.out.weight.0"]
+    assert f"ppo/{figure}" in figures(tmp_path / kind)[-1]
+    assert f"ppo/{figure}" not in figures(tmp_path / "none")[-1]
+    assert not torch.equal(weights["none"], weights[kind])

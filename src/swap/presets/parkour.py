@@ -6,7 +6,7 @@ from typing import Literal
 from swap.device.memory import check_memory
 from swap.distributed import SINGLE_PROCESS, ProcessGroup
 from swap.env import EnvCfg, ParkourEnv
-from swap.learn import PPOCfg, Trainer, TrainerCfg
+from swap.learn import PPOCfg, SymmetryCfg, Trainer, TrainerCfg
 from swap.learn.trainable import Trainable
 from swap.policy import PolicyCfg
 from swap.presets.table import TrainCfg
@@ -25,6 +25,8 @@ class ParkourCfg(TrainCfg):
     env: EnvCfg = field(default_factory=EnvCfg)
     policy: PolicyCfg = field(default_factory=PolicyCfg)
     ppo: PPOCfg = field(default_factory=PPOCfg)
+    symmetry: SymmetryCfg = field(default_factory=SymmetryCfg)
+    """How plain networks learn the mirror."""
     capture: bool = True
     """On a GPU, record environment, inference and gradient steps as CUDA graphs."""
     tf32: bool = True
@@ -61,5 +63,10 @@ class ParkourCfg(TrainCfg):
     @property
     def learning(self) -> TrainerCfg:
         return TrainerCfg(
-            self.ppo, self.policy, seed=self.seed, capture=self.capture, tf32=self.tf32
+            self.ppo,
+            self.policy,
+            symmetry=self.symmetry,
+            seed=self.seed,
+            capture=self.capture,
+            tf32=self.tf32,
         )

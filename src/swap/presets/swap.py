@@ -25,8 +25,6 @@ class SwapCfg(ParkourCfg):
     """The world model and how it learns."""
     amp: AMPCfg = field(default_factory=AMPCfg)
     """The style reward."""
-    symmetry: SymmetryCfg = field(default_factory=SymmetryCfg)
-    """How plain networks learn the mirror."""
 
     @property
     def learning(self) -> TrainerCfg:
@@ -34,7 +32,7 @@ class SwapCfg(ParkourCfg):
             raise UserError("the world model sees by a camera; set env.camera=DepthCameraCfg()")
         optics = self.env.camera.optics
         check_image_size((optics.rows, optics.cols), self.model.net.channels)
-        return replace(super().learning, model=self.model, amp=self.amp, symmetry=self.symmetry)
+        return replace(super().learning, model=self.model, amp=self.amp)
 
     def trainer(self, env: ParkourEnv, processes: ProcessGroup = SINGLE_PROCESS) -> Trainer:
         return Trainer(self.learning, env, transitions(env.robot), processes)
