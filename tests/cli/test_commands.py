@@ -38,6 +38,7 @@ def test_help_lists_every_command_and_each_has_its_file_and_help(capsys):
         (["bench", "nn", "--batch", "many"], "--batch"),
         (["bench", "nn", "--batch", "0"], "--batch 0; use 1 or more"),
         (["eval", "x", "--side", "up"], "invalid choice 'up' for argument '--side'"),
+        (["sim2sim", "x", "--randomness", "swap"], "is that of swap eval; add --beside MODEL"),
         (["record", "x", "--trials", "many"], "--trials"),
         (["check", "nn", "--device", "tpu"], "unknown device 'tpu'; use cpu, cuda, cuda:0 or auto"),
     ],

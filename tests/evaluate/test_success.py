@@ -53,6 +53,18 @@ def run_folder(tmp_path_factory):
     return folder
 
 
+def test_eval_measures_with_the_friction_cones_asked_for(run_folder, tmp_path, capsys):
+    file = tmp_path / "eval.json"
+    words = ["eval", str(run_folder), "--family", "flat", "--trials", "3", "--points", "1"]
+    words += ["--device", "cpu", "--json", str(file)]
+    cones = []
+    for more in ([], ["--friction-cone", "elliptic"]):
+        cli.dispatch([*words, *more])
+        cones.append(json.loads(file.read_text())["facts"]["friction_cone"])
+        assert ("friction cones: elliptic." in capsys.readouterr().out) == bool(more)
+    assert cones == ["pyramidal", "elliptic"]
+
+
 def test_eval_gives_the_same_figures_for_a_run_and_for_its_kept_file(run_folder, tmp_path, capsys):
     kept, tables = tmp_path / "policy.safetensors", []
     assert cli.dispatch(["keep", str(run_folder), "--out", str(kept)]) == 0

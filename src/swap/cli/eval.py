@@ -11,6 +11,7 @@ from swap.cli.show import Report, save, show, writable
 from swap.cli.user_code_options import UserCode, UserCodeOptions
 from swap.device.choice import choose_device
 from swap.errors import UserError, printable
+from swap.robots.friction_cone import FrictionCone
 from swap.validate import check_numbers
 
 if TYPE_CHECKING:
@@ -53,6 +54,8 @@ class Args:
     randomness: str | None = None
     """Noise and randomisation are those of this preset, e.g. swap, and not of the robot's own
     training: to compare robots whose trainings were unequally rough."""
+    friction_cone: FrictionCone | None = None
+    """Shape of friction in the contacts; by default that of the robot's training."""
     why: bool = False
     """Also show what failed trials have in common: success by quarters of friction, payload and
     everything else that is random."""
@@ -131,8 +134,7 @@ def run(args: Args) -> int:
         "side: the high side of tilted courses.",
     ]
     notes += [f"{name}: {ABOUT[name]}." for name in names if name != NOMINAL]
-    if args.randomness:
-        notes.append(f"randomness: noise and randomisation of the preset {args.randomness}.")
+    notes += chosen_notes(args)
     if args.blind:
         title += ", blind"
         notes.append("blind: the camera was blanked, the farthest in every pixel.")
@@ -143,6 +145,7 @@ def run(args: Args) -> int:
         "seed": args.seed,
         "blind": args.blind,
         **({"randomness": args.randomness} if args.randomness else {}),
+        "friction_cone": robot.cfg.env.friction_cone,
     }
     hidden = {"difficulty", "reasons", "stalled", "causes"} | (
         {"speed"} if len(speeds) == 1 else set()
@@ -194,19 +197,32 @@ def run_courses(args: Args, device: str) -> int:
         "low, high: 95 % interval (Wilson). ended at: the piece where trials that failed ended.",
         "It was trained on one obstacle at a time.",
     ]
-    if args.randomness:
-        notes.append(f"randomness: noise and randomisation of the preset {args.randomness}.")
+    notes += chosen_notes(args)
     facts = {"side": args.side, "seed": args.seed, "blind": args.blind}
     show(Report(title, rows, notes, facts), args.json)
     return 0
 
 
 def loaded(args: Args) -> "TrainedRobot":
-    from swap.evaluate.randomness import with_randomness
+    from swap.evaluate.env_overrides import with_friction_cone, with_randomness
     from swap.runs.trained_robot import load_trained
 
     robot = load_trained(args.run, **args.code.given())
-    return robot if args.randomness is None else with_randomness(robot, args.randomness)
+    if args.randomness is not None:
+        robot = with_randomness(robot, args.randomness)
+    if args.friction_cone is not None:
+        robot = with_friction_cone(robot, args.friction_cone)
+    return robot
+
+
+def chosen_notes(args: Args) -> list[str]:
+    """What is not as in the robot's training."""
+    notes = []
+    if args.randomness:
+        notes.append(f"randomness: noise and randomisation of the preset {args.randomness}.")
+    if args.friction_cone:
+        notes.append(f"friction cones: {args.friction_cone}.")
+    return notes
 
 
 def trained_on(robot: "TrainedRobot") -> tuple[str, ...]:

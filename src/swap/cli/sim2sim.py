@@ -44,13 +44,16 @@ class Args:
     weak_motor, leg_hit; each is measured beside the nominal one."""
     beside: Path | None = None
     """The model that the bundle was made of: also measured by swap eval, on the same courses."""
+    randomness: str | None = None
+    """With --beside: the noise and randomisation of this preset, and not of the robot's own
+    training. What sim2sim draws is about as wide as those of swap."""
     robot: str | None = None
     """Refuse a bundle of another robot than this."""
     renderer: Literal["rays", "gl"] = "rays"
     """How the robot's camera sees: MuJoCo's rays, or its OpenGL renderer (MUJOCO_GL=egl)."""
     as_trained: bool = False
-    """Physics in steps of 5 ms with pyramidal friction cones, as training has it, in place of 1 ms
-    with elliptic ones: what then is lost is not the physics'."""
+    """Physics in steps of 5 ms with pyramidal friction cones, as training has it by default, in
+    place of 1 ms with elliptic ones: what then is lost is not the physics'."""
     real_time: bool = False
     """By the clock; without it the two processes wait for each other, and a seed tells all."""
     serve: Path | None = None
@@ -69,6 +72,8 @@ class Args:
             positive=("speed",),
             filled=("family",),
         )
+        if self.randomness is not None and self.beside is None:
+            raise UserError("--randomness is that of swap eval; add --beside MODEL")
 
 
 def run(args: Args) -> int:
@@ -78,6 +83,7 @@ def run(args: Args) -> int:
     from swap.conditions import chosen as chosen_conditions
     from swap.courses import FAMILIES, difficulty_of
     from swap.deploy.bundle import read_bundle
+    from swap.evaluate.env_overrides import with_randomness
     from swap.evaluate.success import Progress, check_speed, points
     from swap.evaluate.success import measure as evaluate
     from swap.runs.trained_robot import load_trained
@@ -96,6 +102,8 @@ def run(args: Args) -> int:
     if args.serve is not None:
         return rehearsal(args, bundle, *wanted[0])
     model = None if args.beside is None else load_trained(args.beside)
+    if model is not None and args.randomness is not None:
+        model = with_randomness(model, args.randomness)
     physics = AS_TRAINED if args.as_trained else SimCfg()
     names = chosen_conditions(args.conditions, CONDITIONS)
     rows: list[dict[str, Any]] = []
@@ -135,7 +143,8 @@ def run(args: Args) -> int:
         for row, other in zip(rows, same, strict=False):
             row |= {"swap eval": other["success"], "its low": other["low"]}
             row |= {"its high": other["high"]}
-        notes.append(f"swap eval: torch and training's simulator, {args.beside}, same courses.")
+        note = f"swap eval: torch and training's simulator, {args.beside}, same courses"
+        notes.append(f"{note}, randomness of {args.randomness or 'its training'}.")
     how = "in real time" if args.real_time else "in lock-step"
     how += ", physics as trained" if args.as_trained else ", 1 kHz"
     title = f"{args.bundle}: success at {args.speed:g} m/s in another simulator, {how}"

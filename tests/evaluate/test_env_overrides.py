@@ -1,4 +1,5 @@
-"""A robot of a rough training is measured as one of the usual training."""
+"""A robot of a rough training is measured as one of the usual training, or with other friction
+cones."""
 
 from dataclasses import replace
 
@@ -6,7 +7,7 @@ import pytest
 
 import tiny_swap
 from swap.errors import UserError
-from swap.evaluate.randomness import with_randomness
+from swap.evaluate.env_overrides import with_friction_cone, with_randomness
 from swap.evaluate.success import measure
 from swap.presets import PRESETS
 from swap.runs.trained_robot import untrained
@@ -41,6 +42,12 @@ def test_pixels_stay_those_of_its_networks():
 def test_a_robot_without_a_camera_gets_none_and_one_with_a_camera_keeps_it():
     assert with_randomness(untrained("teacher"), "swap-rough").cfg.env.camera is None
     assert with_randomness(HARDY, "teacher").cfg.env.camera == HARDY.cfg.env.camera
+
+
+def test_friction_cones_are_those_asked_for():
+    ellipses = with_friction_cone(CALM, "elliptic")
+    assert (CALM.cfg.env.friction_cone, ellipses.cfg.env.friction_cone) == ("pyramidal", "elliptic")
+    assert with_friction_cone(ellipses, "pyramidal").cfg == CALM.cfg
 
 
 def test_an_unknown_preset_is_told_in_one_line():
