@@ -145,7 +145,7 @@ def run(args: Args) -> int:
         "seed": args.seed,
         "blind": args.blind,
         **({"randomness": args.randomness} if args.randomness else {}),
-        **({"friction_cone": args.friction_cone} if args.friction_cone else {}),
+        **({"friction_cone": robot.cfg.env.friction_cone} if args.friction_cone else {}),
     }
     hidden = {"difficulty", "reasons", "stalled", "causes"} | (
         {"speed"} if len(speeds) == 1 else set()
