@@ -9,8 +9,10 @@ import numpy as np
 import pytest
 import torch
 
+import tiny_swap
 from ctrl_c import swap_until_ctrl_c
 from sim2sim_scene import MOTORS, ROBOT, hold, trial
+from swap.cli.main import dispatch
 from swap.courses import stack
 from swap.errors import UserError
 from swap.sensors import DepthRenderer, OpticsCfg
@@ -166,3 +168,26 @@ def test_rows_are_as_swap_eval_has_them(bundle):
 def test_a_configuration_that_cannot_be():
     with pytest.raises(UserError, match="image_latency_s"):
         SimCfg(image_latency_s=(0.2, 0.1))
+
+
+@pytest.mark.parametrize("cone", ["pyramidal", "elliptic"])
+def test_as_trained_has_the_cones_of_the_model_beside(bundle, cone, monkeypatch):
+    robot = tiny_swap.robot()
+    robot = replace(robot, cfg=replace(robot.cfg, env=replace(robot.cfg.env, friction_cone=cone)))
+    seen = []
+
+    def remember(bundle, points, *, cfg, **_):
+        seen.append(cfg)
+        return [{"success": 0.0}]
+
+    monkeypatch.setattr("swap.runs.trained_robot.load_trained", lambda path: robot)
+    monkeypatch.setattr("swap.sim2sim.measure.measure", remember)
+    monkeypatch.setattr(
+        "swap.evaluate.success.measure",
+        lambda *_, **__: [{"success": 0.0, "low": 0.0, "high": 0.0}],
+    )
+    words = ["sim2sim", str(bundle.path), "--family", "flat", "--points", "1", "--trials", "1"]
+    assert dispatch([*words, "--as-trained", "--beside", "model"]) == 0
+    assert seen[0].timestep_s == 0.005
+    option = SimulatedRobot(ROBOT, MOTORS, seen[0], trial()).model.opt
+    assert option.cone == getattr(mujoco.mjtCone, f"mjCONE_{cone.upper()}")

@@ -52,8 +52,9 @@ class Args:
     renderer: Literal["rays", "gl"] = "rays"
     """How the robot's camera sees: MuJoCo's rays, or its OpenGL renderer (MUJOCO_GL=egl)."""
     as_trained: bool = False
-    """Physics in steps of 5 ms with pyramidal friction cones, as training has it by default, in
-    place of 1 ms with elliptic ones: what then is lost is not the physics'."""
+    """Physics in steps of 5 ms with the friction cones of training, in place of 1 ms with elliptic
+    ones: what then is lost is not the physics'. The cones are those of the --beside MODEL, or
+    pyramids."""
     real_time: bool = False
     """By the clock; without it the two processes wait for each other, and a seed tells all."""
     serve: Path | None = None
@@ -87,7 +88,7 @@ def run(args: Args) -> int:
     from swap.evaluate.success import Progress, check_speed, points
     from swap.evaluate.success import measure as evaluate
     from swap.runs.trained_robot import load_trained
-    from swap.sim2sim.cfg import AS_TRAINED, SimCfg
+    from swap.sim2sim.cfg import SimCfg, as_trained
     from swap.sim2sim.conditions import CONDITIONS, under
     from swap.sim2sim.measure import measure
 
@@ -104,7 +105,9 @@ def run(args: Args) -> int:
     model = None if args.beside is None else load_trained(args.beside)
     if model is not None and args.randomness is not None:
         model = with_randomness(model, args.randomness)
-    physics = AS_TRAINED if args.as_trained else SimCfg()
+    physics = SimCfg()
+    if args.as_trained:
+        physics = as_trained() if model is None else as_trained(model.cfg.env.friction_cone)
     names = chosen_conditions(args.conditions, CONDITIONS)
     rows: list[dict[str, Any]] = []
     with ProgressLine() as progress:

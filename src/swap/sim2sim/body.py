@@ -6,7 +6,6 @@ import numpy as np
 from swap.deploy.joints import MotorChannel
 from swap.deploy.messages import MotorCommand, RobotState
 from swap.robots import Robot
-from swap.robots.friction_cone import FrictionCone
 from swap.robots.mjcf import build_spec
 from swap.sim2sim.cfg import SimCfg, Trial, random_source
 from swap.sim2sim.clutter import HIDDEN, scatter
@@ -42,8 +41,8 @@ class SimulatedRobot:
 
     def _compile(self, trial: Trial) -> mujoco.MjModel:
         course, cfg = trial.course, self.cfg
-        cone: FrictionCone = "elliptic" if cfg.elliptic else "pyramidal"
-        spec = build_spec(self.robot, course.n, course.pos, course.quat, course.half, cone=cone)
+        cone, boxes = cfg.friction_cone, (course.pos, course.quat, course.half)
+        spec = build_spec(self.robot, course.n, *boxes, cone=cone)
         spec.option.timestep = cfg.timestep_s
         draw = random_source(trial, "body")
         friction = max(float(draw.uniform(*cfg.friction)), course.friction)

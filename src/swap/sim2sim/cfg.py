@@ -6,6 +6,7 @@ import numpy as np
 
 from swap.courses import Course
 from swap.errors import UserError
+from swap.robots.friction_cone import FrictionCone
 from swap.validate import check_numbers
 
 Range = tuple[float, float]
@@ -16,8 +17,7 @@ class SimCfg:
     """A robot between its wires. Ranges are drawn uniformly."""
 
     timestep_s: float = 0.001
-    elliptic: bool = True
-    """Friction cones; False: pyramids, as in training."""
+    friction_cone: FrictionCone = "elliptic"
     state_every: int = 5
     """Physics steps from one state message to the next, and from one command to the next."""
     image_every: int = 66
@@ -84,8 +84,10 @@ class SimCfg:
                 raise UserError(f"sim2sim.{name}={low:g} {high:g}; give 0 <= low <= high")
 
 
-AS_TRAINED = SimCfg(timestep_s=0.005, elliptic=False, state_every=1, image_every=13)
-"""Steps and friction cones of training's physics: what then is lost is lost by wires and camera."""
+def as_trained(cone: FrictionCone = "pyramidal") -> SimCfg:
+    """Steps and friction cones of training's physics: what then is lost is lost by wires and
+    camera."""
+    return SimCfg(timestep_s=0.005, friction_cone=cone, state_every=1, image_every=13)
 
 
 @dataclass(frozen=True)
