@@ -24,6 +24,9 @@ class Args:
     """Folder of a swap train run; or a kept file, or its name, to add figures to it."""
     out: Path
     """File to write, ending in .safetensors."""
+    average_with: tuple[Path, ...] = ()
+    """Runs or kept files whose weights are averaged with it, in equal parts. All must have been
+    trained on from one robot: swap train --from."""
     robot: str | None = None
     """For older models that hold no robot: its name, or its file, which is run."""
     optimiser: bool = False
@@ -37,6 +40,7 @@ class Args:
 
 
 def run(args: Args) -> int:
+    from swap.runs.average import average
     from swap.runs.saved_model import keep_model, read_model
     from swap.runs.stored_robot import print_robot_changes, with_robot
     from swap.runs.thin_metrics import write_thinned
@@ -49,7 +53,13 @@ def run(args: Args) -> int:
             raise UserError(f"cannot read '{args.figures}' ({error}); name a --json file") from None
     if args.metrics is not None and not args.run.is_dir():
         raise UserError(f"'{args.run}' is no folder of a run; --metrics are kept from one")
+    if args.optimiser and args.average_with:
+        raise UserError("there is no mean of optimisers; leave out --optimiser or --average-with")
     model = read_model(args.run)
+    if args.average_with:
+        places = (args.run, *args.average_with)
+        others = [read_model(place) for place in args.average_with]
+        model = average([model, *others], [place.name for place in places])
     cfg = with_robot(model.cfg, args.robot)
     if figures is None:  # measured with the robot that the card holds
         figures = model.figures if model.cfg.env.robot_data in (None, cfg.env.robot_data) else {}

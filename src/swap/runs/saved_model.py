@@ -49,6 +49,8 @@ class SavedModel:
     """Tensors by their names in a checkpoint, and the curriculum; empty for an untrained robot."""
     figures: Mapping[str, Any] = field(default_factory=dict)
     """What was measured, if the card of the file holds it."""
+    average_of: tuple[str, ...] = ()
+    """Where the weights came from whose mean these are; see `swap.runs.average`."""
 
     @property
     def curriculum(self) -> Tensors:
@@ -160,9 +162,14 @@ def model_of(path: Path, config: Mapping[str, Any], iteration: Any, tensors: Ten
         )
     if not isinstance(preset, str) or not issubclass(kind, ParkourCfg) or not is_count(iteration):
         raise UserError(f"'{path}' holds no trained robot; name the folder of a swap train run")
-    cfg, figures = from_json(kind, config.get("cfg")), config.get("figures")
+    figures, parts = config.get("figures"), config.get("average_of")
     return SavedModel(
-        shown(preset), iteration, cfg, tensors, figures if isinstance(figures, dict) else {}
+        shown(preset),
+        iteration,
+        from_json(kind, config.get("cfg")),
+        tensors,
+        figures if isinstance(figures, dict) else {},
+        tuple(map(shown, map(str, parts))) if isinstance(parts, list) else (),
     )
 
 
@@ -241,6 +248,7 @@ def keep_model(
         **as_stored(model.name, with_robot(model.cfg)),
         "iteration": model.iteration,
         "figures": dict(figures),
+        **({"average_of": list(model.average_of)} if model.average_of else {}),
     }
     ours = (*NETWORKS, CURRICULUM, *(OPTIMISERS if optimiser else ()))
     save_weights(path, {k: x for k, x in model.tensors.items() if k.startswith(ours)}, card)

@@ -46,11 +46,12 @@ class FastTick:
         weight = torch.cat((self.seen.weight, image, felt), 1)
         self.seen.weight = weight.mT.contiguous().mT
 
-    @torch.no_grad()
+    @torch.inference_mode()
     def __call__(
         self, last: Latent, actions: Tensor, depth: Tensor, prop: Tensor, first: Tensor
     ) -> Latent:
-        """As `WorldModel.tick` and `embed`, but `last` must be zero where an episode begins."""
+        """As `WorldModel.tick` and `embed`, but `last` must be zero where an episode begins. Copy
+        what it returns: such tensors cannot be written to by others."""
         actions = actions.masked_fill(first[:, None, None], 0.0)
         fly, steps = self._butterfly, self.steps
         sure, which = last.z.unflatten(1, (-1, self.classes)).max(-1)  # 1, or 0 in the beginning
