@@ -21,6 +21,7 @@ TINY = replace(
         CFG.env,
         random=replace(ENV.random, push_every_s=0.1),
         camera=ENV.camera,
+        friction_cone=ENV.friction_cone,
         terminations=TerminationCfg(episode_length_s=0.5),
     ),
     ppo=replace(CFG.ppo, steps=12),
@@ -29,10 +30,11 @@ TINY = replace(
 )
 
 
-def test_it_differs_from_swap_in_what_is_random_and_in_its_courses_alone():
+def test_it_differs_from_swap_in_what_is_random_in_its_courses_and_in_friction_alone():
     told = changes(to_json(PRESETS["swap"]), to_json(PRESETS["swap-rough"]))
     assert {line.split()[0] for line in told} == {
         "env.families",
+        "env.friction_cone",
         "env.random.ranges.friction",
         "env.random.ranges.strength",
         "env.random.ranges.damping",

@@ -25,8 +25,8 @@ class Args:
     out: Path
     """File to write, ending in .safetensors."""
     average_with: tuple[Path, ...] = ()
-    """Runs or kept files whose weights are averaged with it, in equal parts. All must have been
-    trained on from one robot: swap train --from."""
+    """Runs or kept files whose weights are averaged with it, in equal parts; what is named twice
+    counts twice. All must have been trained on from one robot: swap train --from."""
     robot: str | None = None
     """For older models that hold no robot: its name, or its file, which is run."""
     optimiser: bool = False

@@ -1,7 +1,7 @@
 """The preset `swap-rough`: `swap` under rough conditions, to be used off the machine it was trained
 on. Images have holes and may be dark, the ground may be wet, motors weak, slow to answer or damped
-otherwise, pushes come often, and there are drops and landings that slope. It differs from `swap` in
-nothing else."""
+otherwise, pushes come often, there are drops and landings that slope, and friction is as in a finer
+simulator. It differs from `swap` in nothing else."""
 
 from dataclasses import replace
 
@@ -32,5 +32,5 @@ FAMILIES = (
     ("lateral_slope", 0.05),
     ("rocks", 0.1),
 )
-ENV = replace(SWAP.env, random=RANDOM, camera=CAMERA, families=FAMILIES)
+ENV = replace(SWAP.env, random=RANDOM, camera=CAMERA, families=FAMILIES, friction_cone="elliptic")
 ROUGH = {"swap-rough": replace(SWAP, env=ENV)}
