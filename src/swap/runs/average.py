@@ -1,8 +1,8 @@
 """Averages the weights of robots that were trained on from the same robot.
 
-The mean can be better than each of them ("model soups", Wortsman et al. 2022, arXiv:2203.05482; here
-docs/log.md, "swap-rough: the mean of two"). The mean is exactly equivariant if its parts are: it is
-taken of free weights, of which the mirrored ones are made.
+The mean can be better than each of them ("model soups", Wortsman et al. 2022, arXiv:2203.05482; in
+docs/log.md "swap-rough: the mean of two"). It is exactly equivariant if they are: it is taken of
+free weights, of which the mirrored ones are made.
 """
 
 from collections.abc import Sequence
