@@ -8,6 +8,7 @@ import torch
 import tiny_swap
 from swap.cli import main as cli
 from swap.errors import UserError
+from swap.learn.trainer import NETWORKS
 from swap.runs import load_weights
 from swap.runs.saved_model import keep_model, read_model
 from tampered_files import one_line
@@ -56,7 +57,7 @@ def test_a_run_can_begin_with_it(home, kept, others):
 def test_other_networks_are_told(home, kept, others):
     model, other = read_model(kept), others[0]
     tensors = dict(model.tensors)
-    name = next(key for key, x in tensors.items() if x.dim() > 1)
+    name = next(key for key, x in tensors.items() if key.startswith(NETWORKS) and x.dim() > 1)
     tensors[name] = tensors[name][:-1]
     keep_model(replace(model, tensors=tensors), other, {})
     with pytest.raises(UserError, match=r"'more.safetensors' has other networks") as error:

@@ -34,6 +34,7 @@ def average(models: Sequence[SavedModel], names: Sequence[str]) -> SavedModel:
         for key, x in tensors.items()
         if x.is_floating_point()
     }
-    kept = {k: x for k, x in first.tensors.items() if k.startswith((*NETWORKS, CURRICULUM))}
+    curriculum = {k: x for k, x in first.tensors.items() if k.startswith(CURRICULUM)}
     origins = [f"{name}, iteration {m.iteration}" for m, name in zip(models, names, strict=True)]
-    return replace(first, tensors=kept | mean, figures={}, average_of=tuple(origins))
+    kept = tensors | mean | curriculum
+    return replace(first, tensors=kept, figures={}, average_of=tuple(origins))
