@@ -5,11 +5,12 @@ from PIL import Image
 
 from small_study import written
 from swap.study.films import BAR, write_strips
-from swap.study.plan import Folder, commands_left, create_folder
+from swap.study.plan import Folder, Kind, commands_left, create_folder
 from swap.study.study import Run, read_study
+from swap.study.work import is_done
 
 
-def test_films_are_of_the_first_seed_and_their_strips_are_stacked(tmp_path):
+def test_films_are_of_the_first_seed_and_strips_of_the_first_with_one_are_stacked(tmp_path):
     study = read_study(
         written(
             tmp_path / "x.toml",
@@ -33,8 +34,9 @@ def test_films_are_of_the_first_seed_and_their_strips_are_stacked(tmp_path):
     assert write_strips(study, folder) == []
     rng = np.random.default_rng(0)
     strips = {arm: rng.integers(0, 256, (6, 9, 3), dtype=np.uint8) for arm in study.arms}
-    for arm, pixels in strips.items():
-        Image.fromarray(pixels).save(folder.film("climbing", Run(arm, 3)))
+    there = {Run("a", 3): strips["a"], Run("a", 4): 255 - strips["a"], Run("b", 4): strips["b"]}
+    for run, pixels in there.items():
+        Image.fromarray(pixels).save(folder.film("climbing", run))
     assert commands_left(study, folder, Run("a", 3), "cpu")[-1].what == "keep"
     (path,) = write_strips(study, folder)
     assert path.name == "film-climbing.png"
@@ -43,3 +45,26 @@ def test_films_are_of_the_first_seed_and_their_strips_are_stacked(tmp_path):
     assert (whole[BAR : BAR + 6] == strips["a"]).all()
     assert (whole[2 * BAR + 6 :] == strips["b"]).all()
     assert (whole[:BAR] < 255).any()  # a name
+
+
+def test_without_films_a_run_is_done(tmp_path):
+    study = read_study(
+        written(
+            tmp_path / "x.toml",
+            {
+                "seeds": [0],
+                "steps": 10,
+                "arms": {"a": "--preset tiny"},
+                "measure": {"boxes": "eval --family box"},
+                "film": {"climbing": "--family box --size 0.3"},
+            },
+        )
+    )
+    folder, run = Folder(tmp_path / "s"), study.runs[0]
+    create_folder(study, folder)
+    assert not is_done(study, folder, run, "cpu")
+    folder.metrics(run).write_text("{}\n")
+    assert not is_done(study, folder, run, "cpu")
+    folder.measured("boxes", run).write_text("{}")
+    assert [c.kind for c in commands_left(study, folder, run, "cpu")] == [Kind.FILM]
+    assert is_done(study, folder, run, "cpu")

@@ -11,13 +11,16 @@ BAR, EDGE = 20, 5
 
 
 def write_strips(study: Study, folder: Folder) -> list[Path]:
-    """Writes `film-NAME.png` for each film that exists of any arm."""
+    """Writes `film-NAME.png` for each film that exists of any arm, with the first seed that has
+    one."""
     out = []
     for name in study.film:
-        runs = [Run(arm, study.seeds[0]) for arm in study.arms]
-        there = {
-            run.name: folder.film(name, run) for run in runs if folder.film(name, run).is_file()
-        }
+        there = {}
+        for arm in study.arms:
+            runs = (Run(arm, seed) for seed in study.seeds)
+            filmed = next((run for run in runs if folder.film(name, run).is_file()), None)
+            if filmed is not None:
+                there[filmed.name] = folder.film(name, filmed)
         if there:
             out.append(folder.root / f"film-{name}.png")
             write_stacked(there, out[-1])

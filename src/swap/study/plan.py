@@ -29,8 +29,9 @@ class Kind(IntEnum):
 
     KEEP = 0
     MEASURE = 1
-    RESUME = 2
-    TRAIN = 3
+    FILM = 2
+    RESUME = 3
+    TRAIN = 4
 
 
 @dataclass(frozen=True)
@@ -117,7 +118,7 @@ def commands_left(study: Study, folder: Folder, run: Run, device: str) -> list[C
         if run.seed == study.seeds[0] and not still.is_file():
             words = ["play", str(folder.model(run)), *typed, "--device", device]
             words += ["--out", str(folder.film(name, run, ".mp4")), "--still", str(still)]
-            out.append(CommandLine(run, Kind.MEASURE, f"film {name}", tuple(words)))
+            out.append(CommandLine(run, Kind.FILM, f"film {name}", tuple(words)))
     return out
 
 
@@ -153,7 +154,7 @@ def trained(study: Study, home: Path) -> bool:
 
 def missing_model(folder: Folder, commands: Sequence[CommandLine]) -> str | None:
     """Why the commands cannot run, or None: the model of a finished run is missing."""
-    if not commands or commands[0].kind is not Kind.MEASURE:
+    if not commands or commands[0].kind not in (Kind.MEASURE, Kind.FILM):
         return None
     run = commands[0].run
     if folder.model(run).is_file():

@@ -18,7 +18,7 @@ robot, both as one would type them:
     [reach]                      # sizes for the table of when they were reached; may be left out
     box = [1.0, 1.5]
 
-    [film]                       # options of swap play, for the first seed; may be left out
+    [film]                       # options of swap play, for one seed; may be left out
     climbing = "--family box --size 1.2"
 """
 

@@ -63,13 +63,19 @@ def run_study(
         )
         pool.run(started_s)
     failed += [chain.failed for chain in chains if chain.failed]
-    done = sum(not commands_left(study, folder, run, device) for run in study.runs)
+    done = sum(is_done(study, folder, run, device) for run in study.runs)
     summary = f"{done} of {len(study.runs)} runs are trained and measured"
     return WorkResult("; ".join([summary, *failed]), failed, pool.stopped, pool.signal)
 
 
+def is_done(study: Study, folder: Folder, run: Run, device: str) -> bool:
+    """Whether a run is trained and measured; a machine that draws no films can do that, too."""
+    return all(c.kind is Kind.FILM for c in commands_left(study, folder, run, device))
+
+
 def wanted(command: CommandLine, only: str | None) -> bool:
-    return only is None or (command.kind is Kind.MEASURE) == (only == "measure")
+    measures = command.kind in (Kind.MEASURE, Kind.FILM)
+    return only is None or measures == (only == "measure")
 
 
 def threads(on_gpu: bool, at_once: int) -> dict[str, str]:
