@@ -101,10 +101,12 @@ def test_the_tables_say_what_was_measured(study, folder):
     (whole,) = tables.summary_table(results)
     # Six scores, of which the lowest and the highest are left out.
     assert whole["ours"].startswith(f"{100 * np.mean([0.8, 0.9, 0.9, 1.0]):.1f} (")
-    (better,) = tables.improvement_table(results)
+    better, worse = tables.improvement_table(results)
     pairs = itertools.product(RATES["ours"], RATES["plain"], range(2))
     wins = [1.0 if a[p] > b[p] else 0.5 if a[p] == b[p] else 0.0 for a, b, p in pairs]
-    assert better["ours > plain"].startswith(f"{100 * np.mean(wins):.1f} (")
+    assert (better["arm"], better["> ours"]) == ("ours", "-")
+    assert better["> plain"].startswith(f"{100 * np.mean(wins):.1f} (")
+    assert worse["> ours"].startswith(f"{100 - 100 * np.mean(wins):.1f} (")
 
 
 def test_of_one_seed_there_is_no_interval(study, folder):

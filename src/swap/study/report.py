@@ -23,7 +23,8 @@ SECTIONS: tuple[tuple[str, str, Callable[[Results], list[tables.Row]]], ...] = (
     ("All sizes together", "As above, over all sizes of a family.", tables.summary_table),
     (
         "Probability of improvement",
-        "In percent: how likely a seed of the first arm does better at the same size.",
+        "In percent: how likely a seed of the row's arm does better than one of the column's, at "
+        "the same size.",
         tables.improvement_table,
     ),
     (

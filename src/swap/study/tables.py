@@ -71,20 +71,18 @@ def summary_table(results: Results) -> list[Row]:
 
 
 def improvement_table(results: Results) -> list[Row]:
-    """The probability that a seed of the first arm is better than one of each other arm, averaged
-    over sizes."""
-    first, *others = results.study.arms
+    """A row and a column for each arm: the probability that a seed of the row's arm is better than
+    one of the column's, averaged over sizes."""
     rows = []
     for place, points in groupby(results.points(), key=lambda p: tuple(_place(p).items())):
         scores = results.scores(list(points))
-        if first not in scores:
-            continue
-        row = dict(place)
-        for arm in others:
-            if arm in scores:
-                found = bootstrap(probability_of_improvement, scores[first], scores[arm])
-                row[f"{first} > {arm}"] = percent(found, len(scores[arm]))
-        rows.append(row)
+        for arm, ours in scores.items() if len(scores) > 1 else ():
+            row = dict(place) | {"arm": arm}
+            for other, theirs in scores.items():
+                found = bootstrap(probability_of_improvement, ours, theirs)
+                seeds = min(len(ours), len(theirs))
+                row[f"> {other}"] = percent(found, seeds) if other != arm else "-"
+            rows.append(row)
     return rows
 
 
