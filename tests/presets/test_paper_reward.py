@@ -17,7 +17,7 @@ from swap.runs.config import changes
 
 @pytest.mark.parametrize("name", PAPER_REWARD)
 def test_they_differ_from_their_arm_in_the_reward_alone(name):
-    assert list(PAPER_REWARD) == ["swap-paper-reward", "swap-no-eq-paper-reward"]
+    assert list(PAPER_REWARD) == [f"{arm}-paper-reward" for arm in ARMS]
     assert PRESETS[name] is PAPER_REWARD[name]
     arm = ARMS[name.removesuffix("-paper-reward")]
     assert changes(to_json(arm), to_json(PRESETS[name])) == [

@@ -1,6 +1,6 @@
-"""Presets with the paper's own reward: its Table III and its style reward, without our shaping. New
-ground is not paid for, the sum is not clipped at zero, and standing still does not end an episode.
-The two arms differ only in the constraint."""
+"""Presets with the paper's own reward: every arm of the ablation with its Table III and its style
+reward, without our shaping. New ground is not paid for, the sum is not clipped at zero, and
+standing still does not end an episode."""
 
 from dataclasses import replace
 
@@ -12,6 +12,4 @@ ENV: EnvCfg = replace(
     rewards=RewardCfg("paper-table", only_positive=False),
     terminations=replace(SWAP.env.terminations, stall_s=None),
 )
-PAPER_REWARD = {
-    f"{name}-paper-reward": replace(ARMS[name], env=ENV) for name in ("swap", "swap-no-eq")
-}
+PAPER_REWARD = {f"{name}-paper-reward": replace(arm, env=ENV) for name, arm in ARMS.items()}
