@@ -1,5 +1,6 @@
 """Study files: what is read, what is refused, and the three that ship."""
 
+import re
 import shlex
 from pathlib import Path
 
@@ -37,6 +38,16 @@ def test_a_study_is_what_its_file_says(tmp_path):
     (tmp_path / "again.toml").write_text(study.as_toml())
     again = read_study(tmp_path / "again.toml")
     assert {**vars(again), "name": "mine"} == vars(study)
+
+
+def test_a_run_can_begin_with_the_robot_of_its_seed(tmp_path):
+    arms = {"a": "--from models/a-{seed}.safetensors --preset tiny"}
+    study = read(tmp_path, arms=arms, train=None)
+    for seed in study.seeds:
+        words = shlex.split(f"--from models/a-{seed}.safetensors --preset tiny --seed {seed}")
+        assert study.options(Run("a", seed)) == words
+    (tmp_path / "again.toml").write_text(study.as_toml())
+    assert read_study(tmp_path / "again.toml").arms == study.arms  # as it was typed
 
 
 def test_only_what_must_be_said_has_to_be(tmp_path):
@@ -87,7 +98,14 @@ def test_files_that_are_none_are_told_in_one_line(tmp_path):
 
 
 @pytest.mark.parametrize("file", sorted(EXPERIMENTS.glob("*.toml")), ids=lambda file: file.stem)
-def test_those_in_experiments_can_be_run(file, tmp_path, capsys):
+def test_those_in_experiments_can_be_run(file, tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    text, first = file.read_text(), r"--from (out/\S+)\{seed\}.safetensors "
+    if found := re.search(first, text):  # after another study
+        with pytest.raises(UserError, match=f"no run or model '{found[1]}0.safetensors'"):
+            cli.dispatch(["study", str(file), "--print"])
+        file = tmp_path / file.name
+        file.write_text(re.sub(first, "", text))
     assert cli.dispatch(["study", str(file), "--print", "--out", str(tmp_path / "s")]) == 0
     assert len(capsys.readouterr().out.splitlines()) == len(read_study(file).runs) + 1
 

@@ -20,6 +20,9 @@ robot, both as one would type them:
 
     [film]                       # options of swap play, for one seed; may be left out
     climbing = "--family box --size 1.2"
+
+In options of training, {seed} stands for the seed of a run, so that one study can go on with the
+robots of another: `--from out/study/walkers/models/swap-{seed}.safetensors`.
 """
 
 import json
@@ -45,6 +48,7 @@ OURS = {
 """Options that the study sets itself."""
 FILE = "study.toml"
 """Name of the study file in the folder of a study."""
+SEED = "{seed}"
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 
@@ -108,7 +112,8 @@ class Study:
 
     def options(self, run: "Run") -> list[str]:
         """The options of `swap train` for the arm and seed of a run."""
-        return [*self.arms[run.arm], *self.train, "--seed", str(run.seed)]
+        words = [*self.arms[run.arm], *self.train, "--seed", SEED]
+        return [word.replace(SEED, str(run.seed)) for word in words]
 
     def as_toml(self) -> str:
         def toml(value: Any) -> str:  # TOML writes strings, numbers and lists as JSON does
