@@ -116,6 +116,16 @@ def test_of_one_seed_there_is_no_interval(study, folder):
     assert "plain" not in first
 
 
+def test_frontiers_are_compared_along_the_way(study, folder):
+    for seed, speed in enumerate((1.0, 0.4, 0.6)):
+        learned(folder, "ours", seed, speed)
+    (row,) = tables.frontier_table(read_results(study, folder))
+    assert (row["family"], row["arm"], row["seeds"]) == ("box", "ours", 3)
+    # A line each 100 steps, on which the frontier is 1/1000 of the steps times the speed.
+    assert row["0.00025 M steps"] == "0.17 (0.10 to 0.25)"
+    assert row["0.001 M steps"] == "0.67 (0.40 to 1.00)"
+
+
 def test_sizes_are_reached_between_two_lines(study, folder):
     everything(folder)
     results = read_results(study, folder)

@@ -9,7 +9,7 @@ from swap.evaluate.curves import Curve
 from swap.evaluate.figures import STYLE, WIDTH_IN, legend_above, line_style
 from swap.evaluate.reconstruction_figure import reconstruction_figure
 from swap.evaluate.statistics import bootstrap, interquartile_mean
-from swap.study.results import Results
+from swap.study.results import Results, frontier_at, reached_families
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -63,9 +63,7 @@ def _success_panel(axes: "Axes", results: Results, side: str, family: str) -> No
 def learning_figure(results: Results) -> "Figure | None":
     """Draws the frontier against control steps: the mean over seeds, and a band from the lowest to
     the highest."""
-    curves = list(results.curves.values())
-    wanted = list(results.study.reach) or ["box", "gap"]
-    families = [name for name in wanted if any(name in curve.frontier for curve in curves)]
+    families = reached_families(results)
     if not families:
         return None
     import matplotlib
@@ -97,11 +95,6 @@ def _learning_line(axes: "Axes", curves: list[Curve], family: str, arm: str, k: 
         steps / 1e6, every.min(0), every.max(0), color=look["color"], alpha=0.18, linewidth=0
     )
     axes.plot(steps / 1e6, every.mean(0), label=arm, **look)
-
-
-def frontier_at(curve: Curve, family: str, steps: np.ndarray) -> np.ndarray:
-    there = np.isfinite(curve.frontier[family])
-    return np.interp(steps, curve.steps[there], curve.frontier[family][there])
 
 
 def reconstruction_figures(results: Results) -> dict[str, "Figure"]:

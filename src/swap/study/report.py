@@ -28,6 +28,12 @@ SECTIONS: tuple[tuple[str, str, Callable[[Results], list[tables.Row]]], ...] = (
         tables.improvement_table,
     ),
     (
+        "How fast they learned",
+        "The frontier of training, in the unit of the family: the mean over seeds, the lowest and "
+        "the highest.",
+        tables.frontier_table,
+    ),
+    (
         "When sizes were reached",
         "By the frontier of training, seed by seed. Minutes are those of runs that may have shared "
         "a GPU.",

@@ -118,3 +118,16 @@ def steps_to(curve: Curve, family: str, size: float) -> tuple[float, float] | No
     share = (size - frontier[k - 1]) / (frontier[k] - frontier[k - 1])
     at = [float(x[k - 1] + share * (x[k] - x[k - 1])) for x in (steps, minutes)]
     return at[0], at[1]
+
+
+def frontier_at(curve: Curve, family: str, steps: np.ndarray) -> np.ndarray:
+    """The frontier after so many steps, linear between two lines of the metrics."""
+    there = np.isfinite(curve.frontier[family])
+    return np.interp(steps, curve.steps[there], curve.frontier[family][there])
+
+
+def reached_families(results: Results) -> list[str]:
+    """The families whose frontiers are shown: those of `reach`, or boxes and gaps."""
+    wanted = list(results.study.reach) or ["box", "gap"]
+    curves = results.curves.values()
+    return [name for name in wanted if any(name in curve.frontier for curve in curves)]

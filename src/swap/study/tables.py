@@ -17,11 +17,13 @@ from swap.evaluate.statistics import (
     probability_of_improvement,
 )
 from swap.study.plan import Folder
-from swap.study.results import Point, Results, steps_to
+from swap.study.results import Point, Results, frontier_at, reached_families, steps_to
 from swap.study.status import steps_done
 from swap.study.study import Run
 
 Row = dict[str, Any]
+PARTS = (0.25, 0.5, 0.75, 1.0)
+"""Parts of the budget after which frontiers are compared."""
 
 
 def runs_table(results: Results, folder: Folder) -> list[Row]:
@@ -88,6 +90,26 @@ def improvement_table(results: Results) -> list[Row]:
 
 def _place(point: Point) -> Row:
     return {"side": point.side, "family": point.family, "m/s": f"{point.speed:g}"}
+
+
+def frontier_table(results: Results) -> list[Row]:
+    """A row for each family and arm, a column for each part of the budget: the mean of the frontier
+    over seeds, the lowest and the highest."""
+    rows = []
+    for family in reached_families(results):
+        for arm in results.study.arms:
+            mine = [c for r, c in results.curves.items() if r.arm == arm and family in c.frontier]
+            if not mine:
+                continue
+            row: Row = {"family": family, "arm": arm, "seeds": len(mine)}
+            for part in PARTS:
+                steps = np.array(part * results.study.steps)
+                found = [float(frontier_at(curve, family, steps)) for curve in mine]
+                row[f"{steps / 1e6:g} M steps"] = (
+                    f"{np.mean(found):.2f} ({min(found):.2f} to {max(found):.2f})"
+                )
+            rows.append(row)
+    return rows
 
 
 def reach_table(results: Results) -> list[Row]:
