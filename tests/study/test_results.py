@@ -126,6 +126,14 @@ def test_frontiers_are_compared_along_the_way(study, folder):
     assert row["0.001 M steps"] == "0.67 (0.40 to 1.00)"
 
 
+def test_runs_on_flat_ground_have_a_report_without_frontiers(study, folder):
+    rows = [{"iteration": k, "wall_s": 6.0 * k, "steps": 100.0 * k} for k in (1, 2)]
+    text = "".join(json.dumps(row | {"frontier/flat": 0.0}) + "\n" for row in rows)
+    folder.metrics(Run("ours", 0)).write_text(text)
+    (report,) = write_report(study, folder)
+    assert "| ours-0 | done | 0.0002 | 0.2 |" in report.read_text()
+
+
 def test_sizes_are_reached_between_two_lines(study, folder):
     everything(folder)
     results = read_results(study, folder)

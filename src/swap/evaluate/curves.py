@@ -58,8 +58,9 @@ def sized_families() -> list[str]:
     return [name for name, family in FAMILIES.items() if family.size.low < family.size.high]
 
 
-def read_curve(path: Path, name: str) -> Curve:
-    """Reads the folder of a run, or a .jsonl file of its metrics."""
+def read_curve(path: Path, name: str, *, on_flat: bool = False) -> Curve:
+    """Reads the folder of a run, or a .jsonl file of its metrics. `on_flat`: a run that trained on
+    flat ground alone, and so has no frontier, will do."""
     metrics: list[dict[str, Any]] = []
     with contextlib.suppress(OSError):
         metrics = read_metrics(path)
@@ -76,7 +77,7 @@ def read_curve(path: Path, name: str) -> Curve:
             rows.append(row)
     told_of = {key for row in rows for key in row}
     families = [name for name in sized_families() if FRONTIER + name in told_of]
-    if not families:
+    if not families and not (on_flat and rows):
         raise UserError(
             f"no frontier in '{path}'; name a run that trained a robot on courses with sizes, and "
             "courses of your own by --families file.py:NAME"

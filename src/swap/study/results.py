@@ -82,7 +82,7 @@ def read_results(study: Study, folder: Folder) -> Results:
     measured: dict[str, dict[Run, Measured]] = {name: {} for name in study.measure}
     for run in study.runs:
         if folder.metrics(run).is_file():
-            curves[run] = read_curve(folder.metrics(run), run.name)
+            curves[run] = read_curve(folder.metrics(run), run.name, on_flat=True)
         for name, files in measured.items():
             path = folder.measured(name, run)
             if path.is_file():
