@@ -6,6 +6,9 @@ Messages may quote untrusted files, so a UserError prints no control characters.
 import difflib
 from collections.abc import Iterable
 
+LISTED = 300
+"""Most characters of a list of known names; a long list is cut."""
+
 
 class UserError(ValueError):
     """Raised for bad input. The command line prints its one line and exits with code 2."""
@@ -22,11 +25,20 @@ def printable(text: object, longest: int = 1000) -> str:
 
 
 def unknown(kind: str, name: str, known: Iterable[str]) -> UserError:
-    """`unknown joint 'FL_kne'; did you mean 'FL_knee'?`, or all known names if none is close."""
+    """`unknown joint 'FL_kne'; did you mean 'FL_knee'?`, or the known names if none is close."""
     known = list(known)
     close = difflib.get_close_matches(name, known, n=3, cutoff=0.6)
-    hint = f"did you mean {_either(close)}?" if close else f"known: {', '.join(known) or 'none'}"
+    hint = f"did you mean {_either(close)}?" if close else f"known: {_listed(known)}"
     return UserError(f"unknown {kind} '{name}'; {hint}")
+
+
+def _listed(names: list[str]) -> str:
+    """The names, as many as fit on a line or two."""
+    shown = names
+    while len(shown) > 1 and len(", ".join(shown)) > LISTED:
+        shown = shown[:-1]
+    more = f" and {len(names) - len(shown)} more" if len(shown) < len(names) else ""
+    return (", ".join(shown) or "none") + more
 
 
 def _either(names: list[str]) -> str:
