@@ -18,7 +18,7 @@ robot, both as one would type them:
     [reach]                      # sizes for the table of when they were reached; may be left out
     box = [1.0, 1.5]
 
-    [film]                       # options of swap play, for one seed; may be left out
+    [film]                       # options of swap play, for the first seed; may be left out
     climbing = "--family box --size 1.2"
 
 In options of training, {seed} stands for the seed of a run, so that one study can go on with the
@@ -49,6 +49,7 @@ OURS = {
 FILE = "study.toml"
 """Name of the study file in the folder of a study."""
 SEED = "{seed}"
+"""Stands for the seed of a run in options of training."""
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 

@@ -81,9 +81,11 @@ def improvement_table(results: Results) -> list[Row]:
         for arm, ours in scores.items() if len(scores) > 1 else ():
             row = dict(place) | {"arm": arm}
             for other, theirs in scores.items():
+                if other == arm:
+                    row[f"> {other}"] = "-"
+                    continue
                 found = bootstrap(probability_of_improvement, ours, theirs)
-                seeds = min(len(ours), len(theirs))
-                row[f"> {other}"] = percent(found, seeds) if other != arm else "-"
+                row[f"> {other}"] = percent(found, min(len(ours), len(theirs)))
             rows.append(row)
     return rows
 
