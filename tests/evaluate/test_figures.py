@@ -6,7 +6,16 @@ import pytest
 from swap.courses import FAMILIES
 from swap.errors import UserError
 from swap.evaluate.curves import Curve
-from swap.evaluate.figures import drawable, frontier_figure, spread, success_figure, write
+from swap.evaluate.figures import (
+    arm_styles,
+    drawable,
+    frontier_figure,
+    line_style,
+    spread,
+    success_figure,
+    write,
+)
+from swap.presets.swap import ARMS
 
 
 def curve(name: str, *families: str, minutes: float = 6.0) -> Curve:
@@ -94,3 +103,18 @@ def test_names_move_apart_in_their_order_and_stay_in_the_panel():
         assert np.array_equal(np.argsort(places), np.argsort(moved))
         assert np.diff(np.sort(moved)).min() >= 0.1 - 1e-9
         assert max(moved) <= 1
+
+
+def test_an_arm_has_its_colour_whichever_others_stand_beside_it():
+    every = arm_styles(ARMS)
+    assert len({look["color"] for look in every.values()}) == len(ARMS)
+    assert arm_styles(["augment", "swap-no-eq"]) == {
+        name: every[name] for name in ("augment", "swap-no-eq")
+    }
+    tiny = arm_styles(["tiny", "tiny-no-eq", "tiny-symloss"])
+    assert list(tiny.values()) == [every[name] for name in ("swap", "swap-no-eq", "symloss")]
+
+
+@pytest.mark.parametrize("names", [["fast", "slow"], ["swap", "swap-slow"], ["swap", "tiny"]])
+def test_other_arms_take_colours_in_their_order(names):
+    assert arm_styles(names) == {names[0]: line_style(0), names[1]: line_style(1)}

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from swap.evaluate.figures import STYLE, WIDTH_IN, legend_above, line_style
+from swap.evaluate.figures import STYLE, WIDTH_IN, arm_styles, legend_above
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -37,9 +37,9 @@ def reconstruction_figure(arms: Mapping[str, Sequence[Measured]]) -> "Figure":
             axes.set_title(title)
             axes.set_xlabel("tick")
             axes.set_ylabel("" if k else "|decoded - clean|, m")
-            for j, (name, files) in enumerate(arms.items()):
-                _draw(axes, files, solid, name, line_style(j))
-                _draw(axes, files, dashed, "_", {**line_style(j), "linestyle": "--"})
+            for name, look in arm_styles(arms).items():
+                _draw(axes, arms[name], solid, name, look)
+                _draw(axes, arms[name], dashed, "_", {**look, "linestyle": "--"})
             axes.set_ylim(bottom=0)
         legend_above(above, panels, "solid: left, as they were; dashed: right, or mirrored")
         _draw_maps(below, arms)

@@ -1,12 +1,12 @@
 """Draws the figures of a study: what the arms can do, and how they learned."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from swap.courses import FAMILIES
 from swap.evaluate.curves import Curve
-from swap.evaluate.figures import STYLE, WIDTH_IN, legend_above, line_style
+from swap.evaluate.figures import STYLE, WIDTH_IN, arm_styles, legend_above
 from swap.evaluate.reconstruction_figure import reconstruction_figure
 from swap.evaluate.statistics import bootstrap, interquartile_mean
 from swap.study.results import Results, frontier_at, reached_families
@@ -49,11 +49,10 @@ def success_figure(results: Results) -> "Figure | None":
 
 def _success_panel(axes: "Axes", results: Results, side: str, family: str) -> None:
     mine = [p for p in results.points() if (p.side, p.family) == (side, family)]
-    for k, arm in enumerate(results.study.arms):
+    for arm, look in arm_styles(results.study.arms).items():
         there = [(p, results.scores([p]).get(arm)) for p in mine]
         found = [(p.size, bootstrap(interquartile_mean, x)) for p, x in there if x is not None]
         x, value, low, high = np.array([(size, *y) for size, y in found] or np.empty((0, 4))).T
-        look = line_style(k)
         axes.fill_between(x, low, high, color=look["color"], alpha=0.18, linewidth=0)
         axes.plot(x, value, label=arm, marker="o", markersize=3.5, **look)
     axes.set_ylim(-0.04, 1.04)
@@ -74,9 +73,9 @@ def learning_figure(results: Results) -> "Figure | None":
         for j, family in enumerate(families):
             panels[family] = axes = figure.add_subplot(1, len(families), j + 1)
             axes.set_title(family.replace("_", " "))
-            for k, arm in enumerate(results.study.arms):
+            for arm, look in arm_styles(results.study.arms).items():
                 mine = [c for run, c in results.curves.items() if run.arm == arm]
-                _learning_line(axes, [c for c in mine if family in c.frontier], family, arm, k)
+                _learning_line(axes, [c for c in mine if family in c.frontier], family, arm, look)
             axes.set_ylim(bottom=0)
             axes.set_xlabel("M steps")
             axes.set_ylabel("" if j else f"frontier, {FAMILIES[family].size.unit}")
@@ -84,8 +83,7 @@ def learning_figure(results: Results) -> "Figure | None":
     return figure
 
 
-def _learning_line(axes: "Axes", curves: list[Curve], family: str, arm: str, k: int) -> None:
-    look = line_style(k)
+def _learning_line(axes: "Axes", curves: list[Curve], family: str, arm: str, look: Any) -> None:
     if not curves:
         axes.plot([], [], label=arm, **look)
         return
