@@ -12,6 +12,7 @@ from swap.cli import main as cli
 from swap.courses import make
 from swap.errors import UserError
 from swap.evaluate import reconstruction as of
+from swap.evaluate.reconstruction_figure import reconstruction_figure
 from swap.evaluate.success import trials_env
 from swap.runs.trained_robot import untrained
 
@@ -93,6 +94,22 @@ def test_ticks_after_the_end_of_a_trial_do_not_count():
     half = 1.96 * math.sqrt(2 * 0.1**2) / math.sqrt(2)  # std of .1 and .3, over sqrt 2
     assert rows[0]["high"] - rows[0]["error_m"] == pytest.approx(half, rel=1e-3)
     assert rows[2]["low"] == rows[2]["error_m"] == rows[2]["high"]
+
+
+def test_a_line_ends_where_half_of_the_trials_have_ended():
+    left = (200, 150, 100, 99, 3)  # trials that last to a tick
+    rows = [
+        {"side": side, "sequences": name, "tick": t, "trials": n}
+        | dict.fromkeys(("error_m", "low", "high"), 0.1)
+        for side in ("left", "right")
+        for name in ("as they were", "mirrored")
+        for t, n in enumerate(left)
+    ]
+    pixels = ["1 2", "3 4"]
+    maps = {side: {"straight": pixels, "mirrored": pixels} for side in ("left", "right")}
+    figure = reconstruction_figure({"swap": [{"rows": rows, "facts": {"maps_mm": maps}}]})
+    lines = figure.subfigs[0].axes[0].get_lines()
+    assert [line.get_xdata().tolist() for line in lines] == [[0, 1, 2]] * 2
 
 
 def test_a_robot_without_eyes_is_told_in_one_line():

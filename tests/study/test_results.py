@@ -223,6 +223,19 @@ def test_two_sides_are_two_rows_of_panels(study, folder):
     assert titles == ["box\nhigh on the left", "box\nhigh on the right"]
 
 
+def test_the_legend_has_the_number_of_seeds_where_some_are_missing(study, folder):
+    everything(folder)
+    whole = figures.success_figure(read_results(study, folder)).axes[0]
+    assert {line.get_label() for line in whole.get_lines()} == {"ours", "plain"}
+    folder.measured("boxes", Run("plain", 1)).unlink()
+    folder.metrics(Run("ours", 0)).unlink()
+    results = read_results(study, folder)
+    (axes,) = figures.success_figure(results).axes
+    assert {line.get_label() for line in axes.get_lines()} == {"ours", "plain (2 seeds)"}
+    (axes,) = figures.learning_figure(results).axes
+    assert {line.get_label() for line in axes.get_lines()} == {"ours (2 seeds)", "plain"}
+
+
 def test_a_file_that_is_damaged_is_told_in_one_line(study, folder):
     folder.measured("boxes", Run("ours", 0)).write_text("{")
     with pytest.raises(UserError, match="remove it, and it is measured again"):

@@ -67,15 +67,22 @@ def run(args: Args) -> int:
         *doubts(probes),
     ]
     show(Report(title, [display_row(row) for row in rows], notes))
-    columns = ("who", "gap cm", "box cm", "robot")
-    beside = [dict(zip(columns, (*row, "real"), strict=True)) for row in PUBLISHED]
-    beside += our_rows(robot.name, rows)
-    apart = "Real robots differ in size and were shown to do it; simulated ones were counted."
-    show(Report("Beside published records", beside, [apart]))
+    published = [
+        {
+            "who": one.who,
+            "gap m": f"{one.gap:.2f}",
+            "over body length": one.gap / one.body_length,
+            "box m": f"{one.box:.2f}",
+            "over hip height": one.box / one.hip_height,
+        }
+        for one in PUBLISHED
+    ]
+    apart = "Real robots of different sizes, which were shown to do it; this one was simulated."
+    show(Report("Published records of real robots", published, [apart]))
     facts = {
         "speed_mps": args.speed,
         "seed": args.seed,
-        "published": beside,
+        "published": published,
         "probes": {
             family: [vars(p) | {"interval": p.interval} for p in sorted(mine, key=lambda p: p.size)]
             for family, mine in probes.items()
@@ -114,10 +121,10 @@ def display_row(row: Row) -> dict[str, Any]:
     }
 
 
-def size(metres: float | None, at_least: bool, scale: float = 1.0, digits: int = 2) -> str:
+def size(metres: float | None, at_least: bool) -> str:
     if metres is None:
         return "none"
-    return f"{'at least ' * at_least}{scale * metres:.{digits}f}"
+    return f"{'at least ' * at_least}{metres:.2f}"
 
 
 def interval(low: float | None, high: float | None) -> str:
@@ -125,19 +132,3 @@ def interval(low: float | None, high: float | None) -> str:
         lower = "unknown" if low is None else f"{low:.2f} or more"
         return lower if high is None else f"up to {high:.2f}"
     return f"{min(low, high):.2f} to {max(low, high):.2f}"
-
-
-def our_rows(name: str, rows: Sequence[Row]) -> list[dict[str, Any]]:
-    """A row for each fraction, gap and box side by side."""
-    found = {
-        (row["fraction"], row["family"]): size(row["size"], row["at_least"], 100, 0) for row in rows
-    }
-    return [
-        {
-            "who": f"{name}, {share:.0%} of trials",
-            "gap cm": found[share, "gap"],
-            "box cm": found[share, "box"],
-            "robot": "simulated",
-        }
-        for share in dict.fromkeys(share for share, _ in found)
-    ]

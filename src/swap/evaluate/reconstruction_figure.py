@@ -19,7 +19,12 @@ PANELS = (
 )
 """The title of a panel; then the side and the sequences that are drawn solid, and those that are
 dashed."""
-MAPS = (("left", "straight"), ("right", "straight"), ("left", "mirrored"))
+MAPS = {
+    "left": ("left", "straight"),
+    "right": ("right", "straight"),
+    "left, mirrored": ("left", "mirrored"),
+}
+"""The title of a column of maps; then the side and the sequences it shows."""
 
 
 def reconstruction_figure(arms: Mapping[str, Sequence[Measured]]) -> "Figure":
@@ -28,7 +33,7 @@ def reconstruction_figure(arms: Mapping[str, Sequence[Measured]]) -> "Figure":
     from matplotlib.figure import Figure
 
     with matplotlib.rc_context(STYLE):
-        heights = [3.0, 1.9 * len(arms)]
+        heights = [3.0, 0.5 + 1.8 * len(arms)]
         figure = Figure(figsize=(WIDTH_IN, sum(heights)), layout="constrained")
         above, below = figure.subfigures(2, 1, squeeze=False, height_ratios=heights)[:, 0]
         panels: dict[str, Axes] = {}
@@ -40,7 +45,9 @@ def reconstruction_figure(arms: Mapping[str, Sequence[Measured]]) -> "Figure":
             for name, look in arm_styles(arms).items():
                 _draw(axes, arms[name], solid, name, look)
                 _draw(axes, arms[name], dashed, "_", {**look, "linestyle": "--"})
-            axes.set_ylim(bottom=0)
+        highest = max(axes.get_ylim()[1] for axes in panels.values())
+        for axes in panels.values():
+            axes.set_ylim(0, highest)
         legend_above(above, panels, "solid: left, as they were; dashed: right, or mirrored")
         _draw_maps(below, arms)
     return figure
@@ -53,10 +60,12 @@ def _draw(
     label: str,
     look: Mapping[str, Any],
 ) -> None:
+    """Draws a line up to the tick at which fewer than half of a file's trials are left."""
     curves = []
     for file in files:
         rows = [row for row in file["rows"] if (row["side"], row["sequences"]) == what]
-        curves.append({row["tick"]: row for row in rows})
+        most = max(row["trials"] for row in rows)
+        curves.append({row["tick"]: row for row in rows if 2 * row["trials"] >= most})
     ticks = sorted(set.intersection(*(set(curve) for curve in curves)))
     values = np.array([[curve[t]["error_m"] for t in ticks] for curve in curves])
     if len(curves) > 1:
@@ -68,22 +77,23 @@ def _draw(
 
 
 def _draw_maps(figure: Any, arms: Mapping[str, Sequence[Measured]]) -> None:
-    """Draws one row of maps for each arm, all on the same scale."""
+    """Draws one row of maps for each arm, all on the same scale. Maps of mirrored sequences are
+    stored mirrored back."""
     maps = {
-        (name, *where): np.mean([_map(file, *where) for file in files], 0)
+        name: [np.mean([_map(file, *where) for file in files], 0) for where in MAPS.values()]
         for name, files in arms.items()
-        for where in MAPS
     }
-    most = max(float(x.max()) for x in maps.values())
-    titles = ("left, own", "right, own", "left, mirrored")
+    most = max(float(x.max()) for row in maps.values() for x in row)
     axes = figure.subplots(len(arms), len(MAPS), squeeze=False)
-    for i, name in enumerate(arms):
-        for j, (where, title) in enumerate(zip(MAPS, titles, strict=True)):
-            place = axes[i][j]
-            shown = place.imshow(maps[(name, *where)], vmin=0, vmax=most, cmap="magma")
-            place.set_title(f"{name}: {title}", fontsize=8.5, fontweight="normal")
-            place.set_axis_off()
-    figure.colorbar(shown, ax=axes, label="mean error, m", shrink=0.8)
+    for places, (name, row) in zip(axes, maps.items(), strict=True):
+        for place, column, x in zip(places, MAPS, row, strict=True):
+            shown = place.imshow(x, vmin=0, vmax=most, cmap="magma")
+            place.set_title(column if name == next(iter(arms)) else "", fontweight="normal")
+            place.set_ylabel(name if column == "left" else "")
+            place.grid(False)
+            place.set(xticks=[], yticks=[])
+            place.spines[:].set_visible(False)
+    figure.colorbar(shown, ax=axes, label="mean error, m", shrink=0.6, aspect=40)
 
 
 def _map(file: Measured, side: str, sequences: str) -> np.ndarray:

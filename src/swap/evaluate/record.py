@@ -9,7 +9,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any
+from typing import Any, NamedTuple
 
 from swap.courses import FAMILIES, difficulty_of
 from swap.evaluate.success import Progress, measure
@@ -21,16 +21,27 @@ OBSTACLES = ("box", "gap")
 FRACTIONS = (0.9, 0.5)
 STEP_M = 0.02
 """A search ends when its bracket is no wider than this."""
+
+
+class Published(NamedTuple):
+    """A real robot's record, in metres, from the paper's comparison."""
+
+    who: str
+    body_length: float
+    hip_height: float
+    gap: float
+    box: float
+
+
 PUBLISHED = (
-    ("Zhuang et al.", 60, 40),
-    ("Cheng et al.", 80, 50),
-    ("Lai et al.", 85, 55),
-    ("Luo et al.", 100, 75),
-    ("Hoeller et al.", 100, 120),
-    ("Kim et al.", 130, 60),
-    ("SWAP, the paper", 213, 163),
+    Published("Zhuang et al.", 0.40, 0.26, 0.60, 0.40),
+    Published("Cheng et al.", 0.40, 0.26, 0.80, 0.50),
+    Published("Lai et al.", 0.40, 0.26, 0.85, 0.55),
+    Published("Luo et al.", 0.34, 0.25, 1.00, 0.75),
+    Published("Hoeller et al.", 0.73, 0.55, 1.00, 1.20),
+    Published("Kim et al.", 0.72, 0.49, 1.30, 0.60),
+    Published("SWAP, the paper", 0.70, 0.55, 2.13, 1.63),
 )
-"""Authors, gap and box in cm, from the paper's comparison; each used a different robot."""
 
 
 @dataclass(frozen=True)

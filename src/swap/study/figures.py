@@ -1,5 +1,7 @@
 """Draws the figures of a study: what the arms can do, and how they learned."""
 
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,6 +12,7 @@ from swap.evaluate.figures import STYLE, WIDTH_IN, arm_styles, legend_above
 from swap.evaluate.reconstruction_figure import reconstruction_figure
 from swap.evaluate.statistics import bootstrap, interquartile_mean
 from swap.study.results import Results, frontier_at, reached_families
+from swap.study.study import Run
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -28,6 +31,7 @@ def success_figure(results: Results) -> "Figure | None":
         return None
     sides = list(dict.fromkeys(p.side for p in points))
     families = list(dict.fromkeys(p.family for p in points))
+    labels = _labels(results, results.success())
     import matplotlib
     from matplotlib.figure import Figure
 
@@ -41,20 +45,30 @@ def success_figure(results: Results) -> "Figure | None":
                 panels[f"{side} {family}"] = axes
                 high = "" if side == "both" else f"\nhigh on the {side}"
                 axes.set_title(family.replace("_", " ") + high)
-                _success_panel(axes, results, side, family)
+                _success_panel(axes, results, side, family, labels)
                 axes.set_ylabel("" if j else "success")
         legend_above(figure, panels)
     return figure
 
 
-def _success_panel(axes: "Axes", results: Results, side: str, family: str) -> None:
+def _labels(results: Results, runs: Iterable[Run]) -> dict[str, str]:
+    """Each arm's name in the legend, with the number of its seeds where some are missing."""
+    seeds = Counter(run.arm for run in runs)
+    few = {arm: f" ({n} seed{'s' * (n > 1)})" for arm, n in seeds.items()}
+    whole = len(results.study.seeds)
+    return {arm: arm + few.get(arm, "") * (seeds[arm] < whole) for arm in results.study.arms}
+
+
+def _success_panel(
+    axes: "Axes", results: Results, side: str, family: str, labels: Mapping[str, str]
+) -> None:
     mine = [p for p in results.points() if (p.side, p.family) == (side, family)]
     for arm, look in arm_styles(results.study.arms).items():
         there = [(p, results.scores([p]).get(arm)) for p in mine]
         found = [(p.size, bootstrap(interquartile_mean, x)) for p, x in there if x is not None]
         x, value, low, high = np.array([(size, *y) for size, y in found] or np.empty((0, 4))).T
         axes.fill_between(x, low, high, color=look["color"], alpha=0.18, linewidth=0)
-        axes.plot(x, value, label=arm, marker="o", markersize=3.5, **look)
+        axes.plot(x, value, label=labels[arm], marker="o", markersize=3.5, **look)
     axes.set_ylim(-0.04, 1.04)
     axes.set_xlabel(f"size, {FAMILIES[family].size.unit}")
 
@@ -65,6 +79,7 @@ def learning_figure(results: Results) -> "Figure | None":
     families = reached_families(results)
     if not families:
         return None
+    labels = _labels(results, results.curves)
     import matplotlib
     from matplotlib.figure import Figure
 
@@ -75,7 +90,8 @@ def learning_figure(results: Results) -> "Figure | None":
             axes.set_title(family.replace("_", " "))
             for arm, look in arm_styles(results.study.arms).items():
                 mine = [c for run, c in results.curves.items() if run.arm == arm]
-                _learning_line(axes, [c for c in mine if family in c.frontier], family, arm, look)
+                seen = [c for c in mine if family in c.frontier]
+                _learning_line(axes, seen, family, labels[arm], look)
             axes.set_ylim(bottom=0)
             axes.set_xlabel("M steps")
             axes.set_ylabel("" if j else f"frontier, {FAMILIES[family].size.unit}")
@@ -83,16 +99,16 @@ def learning_figure(results: Results) -> "Figure | None":
     return figure
 
 
-def _learning_line(axes: "Axes", curves: list[Curve], family: str, arm: str, look: Any) -> None:
+def _learning_line(axes: "Axes", curves: list[Curve], family: str, label: str, look: Any) -> None:
     if not curves:
-        axes.plot([], [], label=arm, **look)
+        axes.plot([], [], label=label, **look)
         return
     steps = np.linspace(0, min(float(curve.steps[-1]) for curve in curves), GRID)
     every = np.array([frontier_at(curve, family, steps) for curve in curves])
     axes.fill_between(
         steps / 1e6, every.min(0), every.max(0), color=look["color"], alpha=0.18, linewidth=0
     )
-    axes.plot(steps / 1e6, every.mean(0), label=arm, **look)
+    axes.plot(steps / 1e6, every.mean(0), label=label, **look)
 
 
 def reconstruction_figures(results: Results) -> dict[str, "Figure"]:
