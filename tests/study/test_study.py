@@ -40,6 +40,14 @@ def test_a_study_is_what_its_file_says(tmp_path):
     assert {**vars(again), "name": "mine"} == vars(study)
 
 
+def test_an_arm_goes_before_the_options_of_all_arms(tmp_path):
+    arms = {"a": "--preset tiny", "b": "--preset tiny --worlds=4 --policy.actor-hidden 8 8"}
+    common = "--policy.actor-hidden 32 16 --ppo.std-decay 1 1 --worlds 8"
+    study = read(tmp_path, arms=arms, train=common)
+    assert study.train_words("a") == shlex.split(f"--preset tiny {common}")
+    assert study.train_words("b") == shlex.split(f"{arms['b']} --ppo.std-decay 1 1")
+
+
 def test_a_run_can_begin_with_the_robot_of_its_seed(tmp_path):
     arms = {"a": "--from models/a-{seed}.safetensors --preset tiny"}
     study = read(tmp_path, arms=arms, train=None)

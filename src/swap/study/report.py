@@ -78,7 +78,7 @@ def write_report(study: Study, folder: Folder) -> list[Path]:
 def text(study: Study, folder: Folder, results: Results, pictures: list[str]) -> str:
     seeds = ", ".join(map(str, study.seeds))
     lines = [f"# {study.name}", "", study.about, "", "| arm | `swap train` |", "|---|---|"]
-    lines += [f"| {arm} | `{' '.join((*w, *study.train))}` |" for arm, w in study.arms.items()]
+    lines += [f"| {arm} | `{' '.join(study.train_words(arm))}` |" for arm in study.arms]
     lines += ["", f"Seeds {seeds}, {study.steps / 1e6:g} M control steps each.", ""]
     lines += [f"![{name}]({name})\n" for name in pictures]
     for title, note, table in SECTIONS:

@@ -6,7 +6,7 @@ robot, both as one would type them:
     about = "What does the constraint buy?"
     seeds = [0, 1, 2]
     steps = 140e6                # control steps of all worlds together, the same for every arm
-    train = "--worlds 4096"      # options that all arms have; may be left out
+    train = "--worlds 4096"      # options of all arms that do not set them; may be left out
 
     [arms]
     swap = "--preset swap"
@@ -113,8 +113,18 @@ class Study:
 
     def options(self, run: "Run") -> list[str]:
         """The options of `swap train` for the arm and seed of a run."""
-        words = [*self.arms[run.arm], *self.train, "--seed", SEED]
+        words = [*self.train_words(run.arm), "--seed", SEED]
         return [word.replace(SEED, str(run.seed)) for word in words]
+
+    def train_words(self, arm: str) -> list[str]:
+        """The arm's options, then those of all arms that it does not set itself."""
+        own = self.arms[arm]
+        names = {_option(word) for word in own}
+        words, wanted = [*own], True
+        for word in self.train:
+            wanted = _option(word) not in names if word.startswith("--") else wanted
+            words += [word] * wanted
+        return words
 
     def as_toml(self) -> str:
         def toml(value: Any) -> str:  # TOML writes strings, numbers and lists as JSON does
@@ -128,6 +138,10 @@ class Study:
             lines += ["", f"[{table}]", *(f'"{name}" = {toml(words)}' for name, words in pairs)]
         sizes = (f'"{name}" = {json.dumps(list(x))}' for name, x in self.reach.items())
         return "\n".join([*lines, "", "[reach]", *sizes, ""])
+
+
+def _option(word: str) -> str:
+    return word.partition("=")[0]
 
 
 @dataclass(frozen=True)
