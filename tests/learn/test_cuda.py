@@ -115,7 +115,7 @@ def seeing(device, *, capture, n=16):
     def noise():
         return model.noise(n, like=torch.empty(0), generator=g).to(device)
 
-    latent_tracker = LatentTracker(model, replay, noise, place, capture=capture, mirrored=True)
+    latent_tracker = LatentTracker(model, replay, noise, place, capture=capture, mirrored="sampled")
     for t in range(12):
         obs = {
             name: (

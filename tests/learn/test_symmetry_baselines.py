@@ -6,13 +6,14 @@ import pytest
 import torch
 from torch.distributions import Normal
 
+import tiny_swap
 import toy_model
 from swap.env import Spaces
 from swap.errors import UserError
 from swap.learn import AMPCfg, ModelCfg, ReplayBuffer, SymmetryCfg, Trainer
 from swap.learn.latent_tracker import IMAGES, LatentTracker
 from swap.learn.metrics import MetricAccumulator
-from swap.learn.mirrored_inputs import MIRRORED_LATENT, MirroredInputs
+from swap.learn.mirrored_inputs import MIRRORED_LATENT, MODE_LATENT, MirroredInputs
 from swap.learn.symmetry_baselines import AugmentedAMP, AugmentedModelLearner
 from swap.policy import ActorCritic, LatentState, PolicyCfg
 from toy_model import SPACES
@@ -50,7 +51,7 @@ def asymmetry(policy, obs):
     """Squared mirror errors of the mean action and of the value."""
     there, here = (policy.actor.mlp(x) for x in (OBS(obs), obs))
     values = policy.critic(OBS(obs)) - policy.critic(obs)
-    return (there - ACTION.rep(here)).square().sum(-1), values.square()
+    return (there - ACTION.rep(here)).square().mean(-1), values.square()
 
 
 # --- the penalty ----------------------------------------------------------------------------------
@@ -60,6 +61,40 @@ def test_an_equivariant_network_has_no_penalty_at_all():
         figures = trainer.iterate()
         assert figures["ppo/asymmetry"] == figures["ppo/value_asymmetry"] == 0.0
     assert figures["ppo/entropy"] != 0
+
+
+def test_a_symmetric_robot_that_sees_has_no_penalty_either():
+    """Noise of its latent has no mirror image in a plain model; the penalty must not see it."""
+    trainer = replace(tiny_swap.CFG, symmetry=LOSS).build("cpu")
+    with torch.no_grad():
+        for p in trainer.policy.actor.mlp.net.parameters():
+            p.mul_(3)
+    for _ in range(3):
+        figures = trainer.iterate()
+        assert figures["ppo/asymmetry"] == figures["ppo/value_asymmetry"] == 0.0
+    roll = trainer.rollout
+    assert roll.mode.actor.abs().max() > 0.1
+    for read, mode in zip(roll.inputs, roll.mode, strict=True):
+        assert not torch.equal(read, mode)  # the robot itself acts on what it drew
+
+
+def test_a_plain_robot_that_sees_is_penalised_for_what_it_reads_without_noise():
+    net = replace(tiny_swap.NET, equivariant=False)
+    cfg = replace(
+        tiny_swap.CFG,
+        symmetry=SymmetryCfg("loss"),
+        policy=replace(tiny_swap.CFG.policy, equivariant=False),
+        model=replace(tiny_swap.CFG.model, net=net),
+        amp=replace(tiny_swap.CFG.amp, equivariant=False),
+    )
+    trainer = cfg.build("cpu")
+    trainer.iterate()
+    batch, actor = trainer.rollout.take(torch.arange(12)), trainer.policy.actor.mlp
+    apart = actor(batch.mirrored_actor) - SPACES.action.rep(actor(batch.mode_actor))
+    mean = (batch.mean_weight * apart.square().mean(-1)).sum()
+    got = trainer.ppo._losses(batch)["asymmetry"]
+    torch.testing.assert_close(got, mean)
+    assert got > 0
 
 
 def test_the_penalty_is_that_of_the_book_over_valid_samples():
@@ -188,7 +223,13 @@ def test_half_of_the_world_models_sequences_are_mirrored_and_begin_as_the_twin_d
     assert torch.isfinite(torch.tensor(list(metrics.read().values()))).all()
 
 
-# --- the twin -------------------------------------------------------------------------------------
+# --- latents of the mirrored world ----------------------------------------------------------------
+def random_obs(g):
+    widths = {"proprioception": 33, "body_heights": 286, "foot_heights": 100}
+    vectors = {name: torch.randn(N, width, generator=g) for name, width in widths.items()}
+    return vectors | {name: torch.rand(N, *toy_model.IMAGE, generator=g) for name in IMAGES}
+
+
 def test_the_twin_is_a_latent_that_lives_in_the_mirror_bit_for_bit():
     model = toy_model.build(equivariant=False)
     g, noises = torch.Generator().manual_seed(2), []
@@ -198,19 +239,13 @@ def test_the_twin_is_a_latent_that_lives_in_the_mirror_bit_for_bit():
         return noises[-1]
 
     replay = ReplayBuffer(model, N, 16, torch.device("cpu"), mirrored=True)
-    widths = {"proprioception": 33, "body_heights": 286, "foot_heights": 100}
     latent_tracker = LatentTracker(
-        model, replay, noise, torch.device("cpu"), capture=False, mirrored=True
+        model, replay, noise, torch.device("cpu"), capture=False, mirrored="sampled"
     )
     there = LatentState(model, N, "cpu")
     code, ticks = model.codec, 0
     for t in range(14):
-        obs = {
-            name: torch.randn(N, widths[name], generator=g)
-            if name in widths
-            else torch.rand(N, *model.image, generator=g)
-            for name in (*widths, *IMAGES)
-        }
+        obs = random_obs(g)
         fresh = torch.rand(N, generator=g) < (1.0 if t == 0 else 0.1)
         latent_tracker.observe(obs, fresh)
         depth = code.from_linear(obs["depth_noisy"]).flip(-1)
@@ -235,26 +270,51 @@ def test_an_equivariant_model_has_a_twin_that_is_its_mirror_image():
     base = model.noise(20, N, like=torch.empty(0), generator=torch.Generator().manual_seed(4))
     noises = iter([x for noise in base for x in (noise, z(noise))])
     replay = ReplayBuffer(model, N, 16, torch.device("cpu"))
-    widths = {"proprioception": 33, "body_heights": 286, "foot_heights": 100}
     latent_tracker = LatentTracker(
         model,
         replay,
         lambda: next(noises),
         torch.device("cpu"),
         capture=False,
-        mirrored=True,
+        mirrored="sampled",
     )
     for t in range(10):
-        obs = {
-            name: torch.randn(N, widths[name]) if name in widths else torch.rand(N, 16, 16)
-            for name in (*widths, *IMAGES)
-        }
+        obs = random_obs(torch.default_generator)
         latent_tracker.observe(obs, torch.full((N,), t == 0))
         latent_tracker.record(torch.randn(N, 12))
     assert latent_tracker.h.abs().max() > 0.1
     assert torch.equal(
         latent_tracker.latents[MIRRORED_LATENT], model.latent_layout.rep(latent_tracker.h)
     )
+
+
+def test_without_noise_the_mirrored_latent_is_the_mirror_image():
+    model = toy_model.build()
+    drawn = []
+
+    def noise():
+        drawn.append(model.noise(N, like=torch.empty(0)))
+        return drawn[-1]
+
+    replay = ReplayBuffer(model, N, 16, torch.device("cpu"))
+    tracker = LatentTracker(
+        model, replay, noise, torch.device("cpu"), capture=False, mirrored="mode"
+    )
+    alone = LatentState(model, N, "cpu")
+    for t in range(10):
+        obs = random_obs(torch.default_generator)
+        fresh = torch.full((N,), t == 0)
+        tracker.observe(obs, fresh)
+        depth = model.codec.from_linear(obs["depth_noisy"])
+        toy_model.observe(alone, depth, obs["proprioception"], fresh, None)
+        action = torch.randn(N, 12)
+        tracker.record(action)
+        alone.record(action)
+    assert len(drawn) == len(range(0, 10, model.k))  # only what the robots act on is drawn
+    assert torch.equal(tracker.latents[MODE_LATENT], alone.h)
+    mirror_image = model.latent_layout.rep(alone.h)
+    assert torch.equal(tracker.latents[MIRRORED_LATENT], mirror_image)
+    assert not torch.equal(tracker.h, alone.h)
 
 
 def test_in_the_glass_a_policy_reads_mirrored_groups_and_the_twins_latent():

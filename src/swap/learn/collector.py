@@ -98,7 +98,7 @@ class Collector:
             if t % NORMALIZE_EVERY == 0:
                 self.update_normalizers()
             inputs, action, mean, sound = self.decide(noise)
-            for kept, x in zip((*roll.inputs, *(roll.mirrored or ())), inputs, strict=True):
+            for kept, x in zip(roll.all_inputs, inputs, strict=True):
                 kept[t].copy_(x)
             roll.action[t].copy_(action)
             roll.mean[t].copy_(mean)

@@ -4,17 +4,20 @@ The world model ticks every k steps, and every tick is stored in the replay for 
 """
 
 from collections.abc import Callable, Mapping
+from itertools import zip_longest
+from typing import Literal
 
 import torch
 from torch import Tensor
 
 from swap.device.cuda_graph import GraphedCallable
-from swap.learn.mirrored_inputs import MIRRORED_LATENT, MirroredLatent
+from swap.learn.mirrored_inputs import MIRRORED_LATENT, MODE_LATENT, MirroredLatent
 from swap.learn.replay import ReplayBuffer
 from swap.policy import LATENT, LatentState, TickClock
 from swap.state_dict import join_states
 from swap.world_model import WorldModel
 
+Mirrored = Literal["no", "sampled", "mode"]
 IMAGES = ("depth_noisy", "depth_clean")
 HEIGHTS = ("body_heights", "foot_heights")
 """What a tick stores of an observation, besides what the world model reads."""
@@ -31,17 +34,22 @@ class LatentTracker:
         device: torch.device,
         *,
         capture: bool,
-        mirrored: bool = False,
+        mirrored: Mirrored = "no",
     ) -> None:
-        """`noise` draws Gumbel noise [N, z]; `mirrored`: also track the latents of the mirrored
-        worlds."""
+        """`noise` draws Gumbel noise [N, z]. `mirrored`: also track the latents of the mirrored
+        worlds, either with noise of their own, or without noise and beside those of the worlds
+        themselves without noise."""
         n, self.model, self.replay = replay.n, model, replay
         self.clock = TickClock(model.k)
         self.latent_state = LatentState(model, n, device, self.clock)
-        self.mirrored = MirroredLatent(model, n, device, self.clock) if mirrored else None
-        self.latent_states = {LATENT: self.latent_state} | (
-            {} if self.mirrored is None else {MIRRORED_LATENT: self.mirrored}
-        )
+        self.mirrored = None if mirrored == "no" else MirroredLatent(model, n, device, self.clock)
+        self.latent_states = {LATENT: self.latent_state}
+        if self.mirrored is not None:
+            self.latent_states[MIRRORED_LATENT] = self.mirrored
+        if mirrored == "mode":
+            self.latent_states[MODE_LATENT] = LatentState(model, n, device, self.clock)
+        self.noisy = 2 if mirrored == "sampled" else 1
+        """The first so many latents get noise."""
         self.draw_noise = noise
         self.reads = (*model.cfg.reads, *IMAGES, *HEIGHTS)
         self.reset = GraphedCallable(self._reset, device, enabled=capture)
@@ -54,7 +62,7 @@ class LatentTracker:
 
     @property
     def latents(self) -> dict[str, Tensor]:
-        """h of the worlds, and of the mirrored worlds if they are tracked."""
+        """h of the worlds, and of all others that are tracked."""
         return {name: state.h for name, state in self.latent_states.items()}
 
     def observe(self, obs: Mapping[str, Tensor], fresh: Tensor) -> None:
@@ -73,7 +81,7 @@ class LatentTracker:
         return join_states(**{name: state.state_dict() for name, state in states})
 
     def _look(self, obs: Mapping[str, Tensor]) -> None:
-        noises = [self.draw_noise() for _ in self.latent_states]
+        noises = [self.draw_noise() for _ in range(self.noisy)]
         self.tick(*noises, **{name: obs[name] for name in self.reads})
 
     def _reset(self, fresh: Tensor) -> None:
@@ -82,14 +90,14 @@ class LatentTracker:
 
     @torch.no_grad()
     def _tick(self, *noises: Tensor, **obs: Tensor) -> None:
-        """Takes noise for each of the latent states, and the observations that `reads` names."""
+        """Takes noise for the first latent states, and the observations that `reads` names."""
         code, prop = self.model.codec, self.model.prop_of(obs)
         # Worlds that diverged are about to be reset; their latents must stay finite until then.
         noisy, clean = (code.from_linear(obs[f"depth_{x}"]) for x in ("noisy", "clean"))
         sound = torch.isfinite(prop.sum(-1) + noisy.sum((1, 2)))
         prop = torch.where(sound[:, None], prop, 0.0)
         noisy = torch.where(sound[:, None, None], noisy, 0.0)
-        for state, noise in zip(self.latent_states.values(), noises, strict=True):
+        for state, noise in zip_longest(self.latent_states.values(), noises):
             state.tick(noisy, prop, noise)
         tick = {
             "depth_noisy": code.to_bytes(noisy),

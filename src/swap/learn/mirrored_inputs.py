@@ -2,7 +2,10 @@
 
 The latent of a plain world model has no mirror map, so the latent of the mirrored world must be
 computed by running the model there: `MirroredLatent` is a second latent of the same model, which
-gets mirrored observations and actions.
+gets mirrored observations and actions. Its noise has no mirror image either. Mirrored samples
+(`augment`) draw noise of their own. A penalty on the difference between here and there must not see
+noise at all, or it would punish a perfectly symmetric policy for reading its latent: it compares
+what is read with the most likely z, in both worlds.
 """
 
 from collections.abc import Mapping
@@ -10,12 +13,14 @@ from collections.abc import Mapping
 import torch
 from torch import Tensor
 
-from swap.policy import LATENT, ActorCritic, Inputs, LatentState, TickClock
+from swap.policy import LATENT, ActorCritic, LatentState, TickClock
 from swap.symmetry import Layout, Rep
 from swap.world_model import WorldModel
 
 MIRRORED_LATENT = "mirrored_latent"
 """The name under which a policy reads h of the mirrored world."""
+MODE_LATENT = "mode_latent"
+"""The name under which a penalty reads h of this world without noise: every z is its mode."""
 
 
 class DeviceRep:
@@ -40,8 +45,7 @@ class MirroredLatent(LatentState):
         self._prop, self._action = (DeviceRep(x.rep, device) for x in (model.prop, model.action))
 
     def tick(self, depth: Tensor, prop: Tensor, noise: Tensor | None) -> None:
-        """Updates the latents. The noise is independent, because noise of the other latent has no
-        mirror image either."""
+        """Updates the latents; for the noise see above."""
         super().tick(depth.flip(-1), self._prop(prop), noise)
 
     def write(self, action: Tensor, place: int) -> None:
@@ -49,7 +53,8 @@ class MirroredLatent(LatentState):
 
 
 class MirroredInputs:
-    """Turns what a policy reads of N worlds into what its networks read in the mirrored worlds."""
+    """Turns what a policy reads of N worlds into what its networks read in the mirrored worlds, and
+    into what they read here without noise, if that is tracked."""
 
     def __init__(
         self, policy: ActorCritic, groups: Mapping[str, Layout], device: torch.device, learn: bool
@@ -59,8 +64,12 @@ class MirroredInputs:
         reads = [name for name in policy.reads if name in groups]
         self._reflect = {name: DeviceRep(groups[name].rep, device) for name in reads}
 
-    def __call__(self, obs: Mapping[str, Tensor]) -> Inputs:
-        return self.policy.inputs(self._mirrored(obs))
+    def __call__(self, obs: Mapping[str, Tensor]) -> tuple[Tensor, ...]:
+        """Actor's and critic's inputs in the mirrored worlds, then those here without noise."""
+        there = self.policy.inputs(self._mirrored(obs))
+        if MODE_LATENT not in obs:
+            return tuple(there)
+        return *there, *self.policy.inputs({**obs, LATENT: obs[MODE_LATENT]})
 
     def update_normalizers(self, obs: Mapping[str, Tensor], valid: Tensor | None) -> None:
         """Updates the normalisers with the mirror images, if `learn` was set."""

@@ -22,6 +22,8 @@ class Batch(NamedTuple):
     weight: Tensor  # [M]: 1, or 0 for a step that is not valid
     mirrored_actor: Tensor | None = None  # [M, d_actor]: what is read in the mirror, if kept
     mirrored_critic: Tensor | None = None  # [M, d_critic]
+    mode_actor: Tensor | None = None  # [M, d_actor]: what is read here without noise, if kept
+    mode_critic: Tensor | None = None  # [M, d_critic]
 
     @property
     def mean_weight(self) -> Tensor:
@@ -42,8 +44,10 @@ class Rollout:
         device: torch.device,
         *,
         mirrored: bool = False,
+        mode: bool = False,
     ) -> None:
-        """`mirrored`: also keep what the networks read in the mirrored worlds."""
+        """`mirrored`: also keep what the networks read in the mirrored worlds; `mode`: and what
+        they read here without noise of the latent."""
 
         def make(*shape: int, dtype: torch.dtype = torch.float32) -> Tensor:
             return torch.zeros(shape, dtype=dtype, device=device)
@@ -52,7 +56,9 @@ class Rollout:
             return Inputs(*(make(steps, n, width) for width in widths))
 
         self.steps, self.n = steps, n
-        self.inputs, self.mirrored = inputs(), inputs() if mirrored else None
+        self.inputs = inputs()
+        self.mirrored = inputs() if mirrored else None
+        self.mode = inputs() if mode else None
         self.action, self.mean = make(steps, n, action), make(steps, n, action)
         self.std = make(orbits)
         """The std of all these actions, one for each orbit; it does not depend on the state."""
@@ -63,6 +69,11 @@ class Rollout:
         )
         self.advantage, self.returns = make(steps, n), make(steps, n)
 
+    @property
+    def all_inputs(self) -> tuple[Tensor, ...]:
+        """Those of actor and critic: as they read them, mirrored, without noise."""
+        return *self.inputs, *(self.mirrored or ()), *(self.mode or ())
+
     def __len__(self) -> int:
         return self.steps * self.n
 
@@ -72,7 +83,7 @@ class Rollout:
         def chosen(x: Tensor) -> Tensor:
             return x.flatten(0, 1).index_select(0, rows)
 
-        there = self.mirrored
+        there, mode = self.mirrored, self.mode
         return Batch(
             actor=chosen(self.inputs.actor),
             critic=chosen(self.inputs.critic),
@@ -85,4 +96,6 @@ class Rollout:
             weight=chosen(self.weight),
             mirrored_actor=None if there is None else chosen(there.actor),
             mirrored_critic=None if there is None else chosen(there.critic),
+            mode_actor=None if mode is None else chosen(mode.actor),
+            mode_critic=None if mode is None else chosen(mode.critic),
         )

@@ -1,12 +1,13 @@
 """Teaches plain networks the mirror without a constraint: by a loss, or by mirrored samples.
 
 Equivariant networks would gain nothing. `loss` (Yu et al. 2018) adds the actor's mirror error to
-PPO's loss,
+PPO's loss, as a mean over the d joints,
 
-    w E |μ(F o) - F μ(o)|²,
+    w E |μ(F o) - F μ(o)|² / d,
 
-with gradients through both. `augment` (Mittal et al. 2024) learns from every sample and its mirror
-image: PPO from both, the world model and the discriminator from batches of which half is mirrored.
+with gradients through both, and without noise in a latent. `augment` (Mittal et al. 2024) learns
+from every sample and its mirror image: PPO from both, the world model and the discriminator from
+batches of which half is mirrored.
 """
 
 from dataclasses import dataclass
@@ -35,7 +36,7 @@ class SymmetryCfg:
     kind: Kind = "none"
     """none; loss: a penalty on mirror errors; augment: every sample and its mirror image."""
     actor: float = 4.0
-    """w, with `loss`: weight of the squared mirror error of mean actions."""
+    """w, with `loss`: weight of the squared mirror error of mean actions, a mean over joints."""
     critic: float = 0.0
     """With `loss`: weight of the squared difference between the values of a state and its mirror
     image."""
@@ -48,8 +49,41 @@ class SymmetryCfg:
             raise UserError("symmetry.kind=loss without weights does nothing; set symmetry.actor")
 
 
-class MirroredPPO(PPO):
-    """PPO whose rollout also holds what the networks read in the mirrored worlds."""
+class PenalisedPPO(PPO):
+    """PPO with a penalty on the mirror errors of actor and critic."""
+
+    def __init__(self, *args: Any, symmetry: SymmetryCfg, **more: Any) -> None:
+        self.symmetry = symmetry
+        extra = "asymmetry", *["value_asymmetry"] * (symmetry.critic > 0)
+        self.metric_names = (*self.metric_names, *extra)
+        super().__init__(*args, **more)
+        self.reflect = DeviceRep(self.policy.action, self.lr.device)
+
+    def _losses(self, batch: Batch) -> dict[str, Tensor]:
+        actor, critic = self.policy.actor.mlp, self.policy.critic
+        now, value = self._evaluate(batch)
+        losses = self._ppo_losses(batch, now, value)
+        here = now.mean if batch.mode_actor is None else actor(batch.mode_actor)
+        apart = actor(batch.mirrored_actor) - self.reflect(here)
+        losses["asymmetry"] = (batch.mean_weight * apart.square().mean(-1)).sum()
+        if self.symmetry.critic:
+            here = value if batch.mode_critic is None else critic(batch.mode_critic)
+            apart = critic(batch.mirrored_critic) - here
+            losses["value_asymmetry"] = (batch.mean_weight * apart.square()).sum()
+        return losses
+
+    def _total(self, losses: dict[str, Tensor]) -> Tensor:
+        total = super()._total(losses) + self.symmetry.actor * losses["asymmetry"]
+        if self.symmetry.critic:
+            total = total + self.symmetry.critic * losses["value_asymmetry"]
+        return total
+
+
+class AugmentedPPO(PPO):
+    """PPO on every sample and its mirror image; the learning rate follows the KL of the samples
+    alone."""
+
+    metric_names = (*PPO.metric_names, "mirrored_clipped")
 
     def __init__(self, *args: Any, **more: Any) -> None:
         super().__init__(*args, **more)
@@ -70,40 +104,6 @@ class MirroredPPO(PPO):
             action=self.reflect(batch.action),
             mean=self.reflect(batch.mean),
         )
-
-
-class PenalisedPPO(MirroredPPO):
-    """PPO with a penalty on the mirror errors of actor and critic."""
-
-    def __init__(self, *args: Any, symmetry: SymmetryCfg, **more: Any) -> None:
-        self.symmetry = symmetry
-        extra = "asymmetry", *["value_asymmetry"] * (symmetry.critic > 0)
-        self.metric_names = (*self.metric_names, *extra)
-        super().__init__(*args, **more)
-
-    def _losses(self, batch: Batch) -> dict[str, Tensor]:
-        there = self.mirrored(batch)
-        now, value = self._evaluate(batch)
-        losses = self._ppo_losses(batch, now, value)
-        apart = self.policy.actor.mlp(there.actor) - self.reflect(now.mean)
-        losses["asymmetry"] = (batch.mean_weight * apart.square().sum(-1)).sum()
-        if self.symmetry.critic:
-            apart = self.policy.critic(there.critic) - value
-            losses["value_asymmetry"] = (batch.mean_weight * apart.square()).sum()
-        return losses
-
-    def _total(self, losses: dict[str, Tensor]) -> Tensor:
-        total = super()._total(losses) + self.symmetry.actor * losses["asymmetry"]
-        if self.symmetry.critic:
-            total = total + self.symmetry.critic * losses["value_asymmetry"]
-        return total
-
-
-class AugmentedPPO(MirroredPPO):
-    """PPO on every sample and its mirror image; the learning rate follows the KL of the samples
-    alone."""
-
-    metric_names = (*PPO.metric_names, "mirrored_clipped")
 
     def _losses(self, batch: Batch) -> dict[str, Tensor]:
         here, there = super()._losses(batch), super()._losses(self.mirrored(batch))

@@ -15,7 +15,7 @@ from swap.errors import UserError
 from swap.learn.amp import AMP, AMPCfg
 from swap.learn.collector import Collector
 from swap.learn.gradient_step import PooledNorms
-from swap.learn.latent_tracker import LatentTracker
+from swap.learn.latent_tracker import LatentTracker, Mirrored
 from swap.learn.metrics import MetricAccumulator
 from swap.learn.mirrored_inputs import MirroredInputs
 from swap.learn.model_learner import ModelCfg, ModelLearner
@@ -99,6 +99,8 @@ class Trainer:
         net = None if cfg.model is None else cfg.model.net
         policy, model = build_networks(cfg.policy, net, env.spec, cfg.seed)
         self.policy = policy.to(device)
+        # A penalty compares what is read without noise, in this world and in the mirrored one.
+        self.compares_modes = cfg.symmetry.kind == "loss" and model is not None
         if model is not None:
             self.model = model.to(device)
         self.rollout = Rollout(
@@ -109,6 +111,7 @@ class Trainer:
             orbits=policy.actor.head.orbits.size,
             device=device,
             mirrored=self.mirrors,
+            mode=self.compares_modes,
         )
         self.ppo = self._make_ppo()
         self.learner = None if cfg.model is None else self._make_learner(cfg.model)
@@ -244,8 +247,15 @@ class Trainer:
         )
 
     def _make_latent_tracker(self, replay: ReplayBuffer) -> LatentTracker:
-        options = {"capture": self.cfg.capture, "mirrored": self.mirrors}
-        return LatentTracker(self.model, replay, self.latent_noise, self.device, **options)
+        mirrored: Mirrored = "sampled" if self.augments else "no"
+        return LatentTracker(
+            self.model,
+            replay,
+            self.latent_noise,
+            self.device,
+            capture=self.cfg.capture,
+            mirrored="mode" if self.compares_modes else mirrored,
+        )
 
     def _make_amp(self, cfg: AMPCfg, reference: Tensor | None) -> AMP:
         if reference is None:
