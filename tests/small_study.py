@@ -55,11 +55,15 @@ def here(command, log: Path) -> Done:
 
 def written(path: Path, data: dict) -> Path:
     """A dict of plain values as a TOML file."""
-    lines = [f"{k} = {json.dumps(x)}" for k, x in data.items() if not isinstance(x, dict)]
+
+    def text(x: object) -> str:
+        return json.dumps(x, ensure_ascii=False)
+
+    lines = [f"{k} = {text(x)}" for k, x in data.items() if not isinstance(x, dict)]
     for table, entries in data.items():
         if isinstance(entries, dict):
-            lines += [f"[{table}]", *(f'"{k}" = {json.dumps(x)}' for k, x in entries.items())]
-    path.write_text("\n".join(lines) + "\n")
+            lines += [f"[{table}]", *(f'"{k}" = {text(x)}' for k, x in entries.items())]
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
     return path
 
 

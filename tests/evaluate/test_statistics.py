@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from swap.evaluate.statistics import (
+    COVERAGE,
     Interval,
     bootstrap,
     interquartile_mean,
@@ -97,6 +98,16 @@ def test_it_comes_out_the_same_again_and_a_single_seed_has_no_width():
     assert bootstrap(interquartile_mean, scores) == bootstrap(interquartile_mean, scores)
     one = bootstrap(interquartile_mean, scores[:1])
     assert one == Interval(one.value, one.value, one.value)
+
+
+@pytest.mark.parametrize("seeds", COVERAGE)
+def test_intervals_of_few_seeds_are_too_narrow_as_reports_say(seeds):
+    scores, studies = np.random.default_rng(1).standard_normal((seeds, 400)), 400
+    held = 0
+    for k in range(studies):
+        told = bootstrap(interquartile_mean, scores[:, k : k + 1], resamples=1000, seed=k)
+        held += told.low <= 0 <= told.high
+    assert held / studies == pytest.approx(COVERAGE[seeds] / 100, abs=0.06)
 
 
 @pytest.mark.oracle

@@ -100,6 +100,16 @@ def test_what_is_kept_and_measured_is_not_done_again_even_without_the_runs(study
     assert plan.missing_model(folder, plan.commands_left(study, folder, RUN, "cpu")) is None
 
 
+def test_what_was_measured_of_a_robot_before_is_measured_anew(study, folder):
+    for file in (folder.metrics(RUN), folder.model(RUN), folder.measured("boxes", RUN)):
+        made(file)
+    assert plan.remove_stale(study, folder, RUN) == []
+    folder.metrics(RUN).unlink()
+    assert commands(study, folder) == ALL
+    assert plan.remove_stale(study, folder, RUN) == [folder.measured("boxes", RUN)]
+    assert not folder.measured("boxes", RUN).exists()
+
+
 def test_a_model_that_is_gone_before_it_was_measured_is_told(study, folder):
     made(folder.metrics(RUN))
     why = plan.missing_model(folder, plan.commands_left(study, folder, RUN, "cpu"))

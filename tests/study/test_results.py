@@ -55,12 +55,23 @@ def put(path: Path, **content) -> None:
     path.write_text(json.dumps({"rows": [], **content}))
 
 
+def row(size, success, family="box", side="both", **more):
+    told = {"family": family, "size": size, "unit": "m", "side": side, "speed": 1.0}
+    return told | {"success": success} | more
+
+
 def measured(folder, arm, seed, side="both"):
-    rows = [
-        {"family": "box", "size": size, "unit": "m", "side": side, "speed": 1.0, "success": rate}
-        for size, rate in zip(SIZES, RATES[arm][seed], strict=True)
-    ]
+    pairs = zip(SIZES, RATES[arm][seed], strict=True)
+    rows = [row(size, rate, side=side) for size, rate in pairs]
     put(folder.measured("boxes", Run(arm, seed)), rows=rows)
+
+
+def one_arm(tmp_path, **measure):
+    """A study of one arm and three seeds, and its folder."""
+    data = {"seeds": [0, 1, 2], "steps": 1000, "arms": {"a": "--preset tiny"}, "measure": measure}
+    study, folder = read_study(written(tmp_path / "one.toml", data)), Folder(tmp_path / "one")
+    create_folder(study, folder)
+    return study, folder
 
 
 def learned(folder, arm, seed, speed=1.0):
@@ -215,6 +226,73 @@ def test_nothing_is_drawn_of_nothing_and_figures_show_the_scores(study, folder):
     assert "## How they move" not in text
 
 
+def test_what_is_measured_under_other_conditions_is_another_point(tmp_path):
+    study, folder = one_arm(
+        tmp_path,
+        boxes="eval --family box --sizes 1 --trials 9 --conditions wet",
+        blind="eval --family box --sizes 1 --blind --randomness swap",
+    )
+    both = [row(1.0, 0.9, conditions="nominal"), row(1.0, 0.2, conditions="wet")]
+    put(folder.measured("boxes", Run("a", 0)), rows=both)
+    put(folder.measured("blind", Run("a", 0)), rows=[row(1.0, 0.1)])
+    results = read_results(study, folder)
+    told = {r.get("under", ""): r["a"] for r in tables.success_table(results)}
+    assert told == {
+        "": "90.0 (1 seed)",
+        "--blind --randomness swap": "10.0 (1 seed)",
+        "wet": "20.0 (1 seed)",
+    }
+    titles = [axes.get_title(loc="left") for axes in figures.success_figure(results).axes]
+    assert titles == ["box", "box\n--blind --randomness swap", "box\nwet"]
+
+
+def test_a_point_that_is_measured_twice_is_refused(tmp_path):
+    words = "eval --family box --sizes 1"
+    study, folder = one_arm(tmp_path, boxes=words, again=words + " --trials 9")
+    for name, rate in (("boxes", 0.9), ("again", 0.8)):
+        put(folder.measured(name, Run("a", 0)), rows=[row(1.0, rate)])
+    with pytest.raises(UserError, match=r"boxes and again in .measure. both measure box of 1 m"):
+        write_report(study, folder)
+
+
+def test_seeds_without_all_sizes_are_counted(tmp_path):
+    study, folder = one_arm(
+        tmp_path, low="eval --family box --sizes 1", high="eval --family box --sizes 1.2"
+    )
+    for seed, rate in enumerate((0.9, 0.8, 0.1)):
+        put(folder.measured("low", Run("a", seed)), rows=[row(1.0, rate)])
+    for seed, rate in enumerate((0.9, 0.8)):
+        put(folder.measured("high", Run("a", seed)), rows=[row(1.2, rate)])
+    (told,) = tables.summary_table(read_results(study, folder))
+    assert told["a"] == "85.0 (80.0 to 90.0) 2 of 3 seeds have all sizes"
+
+
+def test_a_family_of_the_users_own_comes_last(tmp_path):
+    study, folder = one_arm(tmp_path, own="eval --family hurdles.py:H box --sizes 0.3")
+    rows = [row(0.3, 0.9, family="hurdles"), row(0.3, 0.5)]
+    put(folder.measured("own", Run("a", 0)), rows=rows)
+    told = tables.success_table(read_results(study, folder))
+    assert [(r["family"], r["size"]) for r in told] == [("box", "0.3 m"), ("hurdles", "0.3 m")]
+    assert len(figures.success_figure(read_results(study, folder)).axes) == 2
+
+
+def test_records_have_a_table(tmp_path):
+    study, folder = one_arm(tmp_path, highest="record --trials 9")
+    for seed, size in enumerate((1.5, None)):
+        rows = [{"family": "box", "fraction": 0.9, "size": size}]
+        put(folder.measured("highest", Run("a", seed)), rows=rows)
+    (told,) = tables.record_table(read_results(study, folder))
+    assert (told["family"], told["share of trials"], told["a"]) == ("box", "90%", "1.50, none")
+
+
+def test_reports_say_how_much_intervals_of_few_seeds_hold(study, folder):
+    everything(folder)
+    folder.measured("boxes", Run("plain", 1)).unlink()
+    write_report(study, folder)
+    text = (folder.root / "report.md").read_text()
+    assert "true value in 50 of 100 cases with 2 seeds, in 75 of 100 cases with 3 seeds." in text
+
+
 def test_two_sides_are_two_rows_of_panels(study, folder):
     for seed, side in ((0, "left"), (1, "right")):
         measured(folder, "ours", seed, side)
@@ -234,6 +312,10 @@ def test_the_legend_has_the_number_of_seeds_where_some_are_missing(study, folder
     assert {line.get_label() for line in axes.get_lines()} == {"ours", "plain (2 seeds)"}
     (axes,) = figures.learning_figure(results).axes
     assert {line.get_label() for line in axes.get_lines()} == {"ours (2 seeds)", "plain"}
+    for seed in study.seeds:
+        folder.metrics(Run("plain", seed)).unlink(missing_ok=True)
+    (axes,) = figures.learning_figure(read_results(study, folder)).axes
+    assert {line.get_label() for line in axes.get_lines()} == {"ours (2 seeds)", "plain (missing)"}
 
 
 def test_a_file_that_is_damaged_is_told_in_one_line(study, folder):

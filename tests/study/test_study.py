@@ -118,6 +118,17 @@ def test_those_in_experiments_can_be_run(file, tmp_path, capsys, monkeypatch):
     assert len(capsys.readouterr().out.splitlines()) == len(read_study(file).runs) + 1
 
 
+def test_a_study_may_speak_of_anything(tmp_path):
+    study = read(tmp_path, about='a \u72ac, a \U0001f415 and a "quote"')
+    (tmp_path / "again.toml").write_text(study.as_toml())
+    assert read_study(tmp_path / "again.toml").about == study.about
+
+
+def test_courses_of_several_obstacles_are_refused(tmp_path):
+    with pytest.raises(UserError, match=r"lane in .measure. has --course; a study measures --fam"):
+        read(tmp_path, measure={"lane": "eval --course lane.toml"})
+
+
 def test_a_study_may_grow_but_not_change(tmp_path):
     old = read(tmp_path)
     more = {
@@ -129,7 +140,9 @@ def test_a_study_may_grow_but_not_change(tmp_path):
     for change, says in (
         ({"steps": 2e6}, "another steps"),
         ({"train": "--worlds 9"}, "another train"),
-        ({"arms": {"a": "--preset teacher"}}, "another arms.a"),
+        ({"arms": {**GOOD["arms"], "a": "--preset teacher"}}, "another arms.a"),
+        ({"arms": {"a": "--preset tiny"}}, r"b-2 in \[arms\], which is missing now"),
+        ({"film": None}, r"up in \[film\], which is missing now"),
         ({"measure": {"boxes": "eval --family box --sizes 0.3"}}, "another measure.boxes"),
     ):
         with pytest.raises(UserError, match=f"begun with {says}"):

@@ -121,7 +121,7 @@ def work(study: "Study", folder: "Folder", runs: list["Run"], args: Args, starte
     if done.stopped:
         again = resume_command(args)
         print(f"go on with: {again}; what there is in figures: {again} --only figures")
-        return 0
+        return 1 if done.failed else 0
     if args.only is None:
         print_files(write_report(study, folder))
     return 1 if done.failed else 0

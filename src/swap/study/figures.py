@@ -1,17 +1,16 @@
 """Draws the figures of a study: what the arms can do, and how they learned."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from swap.courses import FAMILIES
 from swap.evaluate.curves import Curve
 from swap.evaluate.figures import STYLE, WIDTH_IN, arm_styles, legend_above
 from swap.evaluate.reconstruction_figure import reconstruction_figure
 from swap.evaluate.statistics import bootstrap, interquartile_mean
-from swap.study.results import Results, frontier_at, reached_families
+from swap.study.results import Point, Results, frontier_at, reached_families, unit_of
 from swap.study.study import Run
 
 if TYPE_CHECKING:
@@ -29,7 +28,7 @@ def success_figure(results: Results) -> "Figure | None":
     points = results.points()
     if not points:
         return None
-    sides = list(dict.fromkeys(p.side for p in points))
+    sides = list(dict.fromkeys((p.side, p.under) for p in points))
     families = list(dict.fromkeys(p.family for p in points))
     labels = _labels(results, results.success())
     import matplotlib
@@ -38,14 +37,15 @@ def success_figure(results: Results) -> "Figure | None":
     with matplotlib.rc_context(STYLE):
         size = WIDTH_IN, 0.5 + PANEL_IN * len(sides)
         figure, panels = Figure(figsize=size, layout="constrained"), {}
-        for i, side in enumerate(sides):
+        for i, (side, under) in enumerate(sides):
             for j, family in enumerate(families):
                 k = i * len(families) + j
                 axes = figure.add_subplot(len(sides), len(families), k + 1)
-                panels[f"{side} {family}"] = axes
+                panels[f"{side} {under} {family}"] = axes
                 high = "" if side == "both" else f"\nhigh on the {side}"
-                axes.set_title(family.replace("_", " ") + high)
-                _success_panel(axes, results, side, family, labels)
+                axes.set_title(family.replace("_", " ") + high + f"\n{under}" * bool(under))
+                mine = [p for p in points if (p.side, p.under, p.family) == (side, under, family)]
+                _success_panel(axes, results, mine, labels)
                 axes.set_ylabel("" if j else "success")
         legend_above(figure, panels)
     return figure
@@ -53,24 +53,28 @@ def success_figure(results: Results) -> "Figure | None":
 
 def _labels(results: Results, runs: Iterable[Run]) -> dict[str, str]:
     """Each arm's name in the legend, with the number of its seeds where some are missing."""
-    seeds = Counter(run.arm for run in runs)
-    few = {arm: f" ({n} seed{'s' * (n > 1)})" for arm, n in seeds.items()}
-    whole = len(results.study.seeds)
-    return {arm: arm + few.get(arm, "") * (seeds[arm] < whole) for arm in results.study.arms}
+    seeds, whole = Counter(run.arm for run in runs), len(results.study.seeds)
+
+    def label(arm: str) -> str:
+        n = seeds[arm]
+        return (
+            arm if n == whole else f"{arm} ({n} seed{'s' * (n > 1)})" if n else f"{arm} (missing)"
+        )
+
+    return {arm: label(arm) for arm in results.study.arms}
 
 
 def _success_panel(
-    axes: "Axes", results: Results, side: str, family: str, labels: Mapping[str, str]
+    axes: "Axes", results: Results, points: Sequence[Point], labels: Mapping[str, str]
 ) -> None:
-    mine = [p for p in results.points() if (p.side, p.family) == (side, family)]
     for arm, look in arm_styles(results.study.arms).items():
-        there = [(p, results.scores([p]).get(arm)) for p in mine]
+        there = [(p, results.scores([p]).get(arm)) for p in points]
         found = [(p.size, bootstrap(interquartile_mean, x)) for p, x in there if x is not None]
         x, value, low, high = np.array([(size, *y) for size, y in found] or np.empty((0, 4))).T
         axes.fill_between(x, low, high, color=look["color"], alpha=0.18, linewidth=0)
         axes.plot(x, value, label=labels[arm], marker="o", markersize=3.5, **look)
     axes.set_ylim(-0.04, 1.04)
-    axes.set_xlabel(f"size, {FAMILIES[family].size.unit}")
+    axes.set_xlabel(f"size, {points[0].unit}" if points else "")
 
 
 def learning_figure(results: Results) -> "Figure | None":
@@ -94,7 +98,7 @@ def learning_figure(results: Results) -> "Figure | None":
                 _learning_line(axes, seen, family, labels[arm], look)
             axes.set_ylim(bottom=0)
             axes.set_xlabel("M steps")
-            axes.set_ylabel("" if j else f"frontier, {FAMILIES[family].size.unit}")
+            axes.set_ylabel("" if j else f"frontier, {unit_of(family)}")
         legend_above(figure, panels)
     return figure
 

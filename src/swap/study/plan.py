@@ -92,13 +92,16 @@ def create_folder(study: Study, folder: Folder) -> None:
     for home, names in (("measured", study.measure), ("films", study.film)):
         for name in names:
             (folder.root / home / name).mkdir(parents=True, exist_ok=True)
-    replace_file(folder.study, study.as_toml().encode())
+    text = study.as_toml().encode()
+    if not folder.study.is_file() or folder.study.read_bytes() != text:
+        replace_file(folder.study, text)
 
 
 def commands_left(study: Study, folder: Folder, run: Run, device: str) -> list[CommandLine]:
-    """The commands that are left of one run, in order."""
-    out = []
-    if not folder.metrics(run).is_file():
+    """The commands that are left of one run, in order. What was measured or filmed of a robot that
+    is about to be trained anew is left, too."""
+    out, done = [], folder.metrics(run).is_file()
+    if not done:
         home = folder.run(run)
         if not trained(study, home):
             out.append(train(study, folder, run, device))
@@ -106,7 +109,7 @@ def commands_left(study: Study, folder: Folder, run: Run, device: str) -> list[C
         words += ["--metrics", str(folder.metrics(run))]
         out.append(CommandLine(run, Kind.KEEP, "keep", tuple(words)))
     for name, typed in study.measure.items():
-        if not folder.measured(name, run).is_file():
+        if not done or not folder.measured(name, run).is_file():
             command = command_of(typed)
             assert command is not None
             first = command.split()
@@ -115,11 +118,24 @@ def commands_left(study: Study, folder: Folder, run: Run, device: str) -> list[C
             out.append(CommandLine(run, Kind.MEASURE, name, tuple(words)))
     for name, typed in study.film.items():
         still = folder.film(name, run)
-        if run.seed == study.seeds[0] and not still.is_file():
+        if run.seed == study.seeds[0] and not (done and still.is_file()):
             words = ["play", str(folder.model(run)), *typed, "--device", device]
             words += ["--out", str(folder.film(name, run, ".mp4")), "--still", str(still)]
             out.append(CommandLine(run, Kind.FILM, f"film {name}", tuple(words)))
     return out
+
+
+def remove_stale(study: Study, folder: Folder, run: Run) -> list[Path]:
+    """Removes what was measured and filmed of the robot that a run had before it is trained anew,
+    and returns the files. Nothing can have been measured of a run that was not kept yet."""
+    if folder.metrics(run).is_file():
+        return []
+    files = [folder.measured(name, run) for name in study.measure]
+    files += [folder.film(name, run) for name in study.film]
+    there = [file for file in files if file.is_file()]
+    for file in there:
+        file.unlink()
+    return there
 
 
 def train(study: Study, folder: Folder, run: Run, device: str) -> CommandLine:

@@ -1,10 +1,12 @@
 """Writes report.md and figures of a study, from nothing but what lies in its folder."""
 
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from swap.evaluate.figures import drawable, write
+from swap.evaluate.statistics import COVERAGE
 from swap.files import atomic_write
 from swap.study import figures, films, tables
 from swap.study.plan import Folder
@@ -17,7 +19,7 @@ if TYPE_CHECKING:
 SECTIONS: tuple[tuple[str, str, Callable[[Results], list[tables.Row]]], ...] = (
     (
         "Success",
-        "In percent: the interquartile mean over seeds, and its 95 % interval by resampling seeds.",
+        "In percent: the interquartile mean over seeds, and its interval by resampling seeds.",
         tables.success_table,
     ),
     ("All sizes together", "As above, over all sizes of a family.", tables.summary_table),
@@ -39,6 +41,7 @@ SECTIONS: tuple[tuple[str, str, Callable[[Results], list[tables.Row]]], ...] = (
         "a GPU.",
         tables.reach_table,
     ),
+    ("Records", "`swap record`, in metres, seed by seed.", tables.record_table),
     ("How they move", "`swap gait` says what the columns mean.", tables.motion_table),
     (
         "Mirrored trials",
@@ -80,6 +83,7 @@ def text(study: Study, folder: Folder, results: Results, pictures: list[str]) ->
     lines = [f"# {study.name}", "", study.about, "", "| arm | `swap train` |", "|---|---|"]
     lines += [f"| {arm} | `{' '.join(study.train_words(arm))}` |" for arm in study.arms]
     lines += ["", f"Seeds {seeds}, {study.steps / 1e6:g} M control steps each.", ""]
+    lines += coverage(results)
     lines += [f"![{name}]({name})\n" for name in pictures]
     for title, note, table in SECTIONS:
         if rows := table(results):
@@ -87,3 +91,14 @@ def text(study: Study, folder: Folder, results: Results, pictures: list[str]) ->
     rows = tables.runs_table(results, folder)
     lines += ["## Runs", "", tables.markdown(rows), ""]
     return "\n".join(lines)
+
+
+def coverage(results: Results) -> list[str]:
+    """A note on the intervals of as few seeds as the arms have."""
+    seeds = Counter(run.arm for run in results.success())
+    few = [n for n in sorted(set(seeds.values())) if n in COVERAGE]
+    if not few:
+        return []
+    counts = [f"{COVERAGE[n]} of 100 cases with {n} seeds" for n in few]
+    said = ", in ".join(counts)
+    return [f"Intervals of few seeds are too narrow: they hold the true value in {said}.", ""]

@@ -1,8 +1,8 @@
 """Reads from the folder of a study how its runs learned and what they can do."""
 
 import json
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -25,6 +25,9 @@ class Point:
     family: str
     size: float
     speed: float
+    under: str = ""
+    """What else the measurement chose: `--blind`, or rough conditions."""
+    unit: str = field(default="m", compare=False)
 
 
 @dataclass(frozen=True)
@@ -45,11 +48,18 @@ class Results:
     def success(self) -> dict[Run, dict[Point, float]]:
         """What `swap eval` measured, from all measurements together."""
         out: dict[Run, dict[Point, float]] = {}
-        for _, files in self.by_command("eval"):
+        first: dict[Point, str] = {}
+        for name, files in self.by_command("eval"):
+            under = chosen(self.study.measure[name])
             for run, file in files.items():
-                out.setdefault(run, {}).update(
-                    (point_of(row), float(row["success"])) for row in file["rows"]
-                )
+                mine = {point_of(row, under): float(row["success"]) for row in file["rows"]}
+                for point in mine:
+                    if first.setdefault(point, name) != name:
+                        raise UserError(
+                            f"{first[point]} and {name} in [measure] both measure {point.family} "
+                            f"of {point.size:g} {point.unit}; leave one of them out"
+                        )
+                out.setdefault(run, {}).update(mine)
         return out
 
     def scores(self, points: list[Point]) -> dict[str, np.ndarray]:
@@ -67,14 +77,40 @@ class Results:
         """All points that were measured, sides and families in their usual order."""
         every = {point for one in self.success().values() for point in one}
         sides, families = ("left", "right", "both"), list(FAMILIES)
-        return sorted(
-            every,
-            key=lambda p: (sides.index(p.side), families.index(p.family), p.speed, p.size),
-        )
+
+        def place(p: Point) -> tuple[Any, ...]:  # families of the user's own come last
+            own = p.family not in families
+            family = len(families) if own else families.index(p.family)
+            return sides.index(p.side), p.under, family, p.family, p.speed, p.size
+
+        return sorted(every, key=place)
 
 
-def point_of(row: Measured) -> Point:
-    return Point(row["side"], row["family"], round(row["size"], 6), row["speed"])
+def point_of(row: Measured, under: str = "") -> Point:
+    rough = row.get("conditions", "nominal")
+    under = " ".join(word for word in (under, "" if rough == "nominal" else rough) if word)
+    return Point(
+        row["side"], row["family"], round(row["size"], 6), row["speed"], under, row["unit"]
+    )
+
+
+PLACES = ("--family", "--sizes", "--points", "--trials", "--speed", "--side", "--conditions")
+"""Options of `swap eval` that a row tells itself, or that do not change what is measured."""
+
+
+def chosen(words: Sequence[str]) -> str:
+    """The other options of a measurement, such as --blind or --randomness swap."""
+    out, wanted = [], False
+    for word in words:
+        wanted = word.partition("=")[0] not in PLACES if word.startswith("--") else wanted
+        out += [word] * wanted
+    return " ".join(out)
+
+
+def unit_of(family: str) -> str:
+    """The unit of a family's sizes; of the user's own, whose code is not run here, it is not
+    known."""
+    return FAMILIES[family].size.unit if family in FAMILIES else "?"
 
 
 def read_results(study: Study, folder: Folder) -> Results:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from swap.errors import UserError
-from swap.study.plan import Folder, commands_left, missing_model
+from swap.study.plan import Folder, commands_left, missing_model, remove_stale
 from swap.study.pool import Chain, Pool, start_process
 from swap.study.study import Run, Study
 
@@ -33,6 +33,7 @@ class RunJob:
         chain = Chain(commands_left(self.study, self.folder, self.run, self.device))
         if why := missing_model(self.folder, chain.commands):
             raise RuntimeError(why)
+        remove_stale(self.study, self.folder, self.run)
         # submitit handles signals itself, and calls `checkpoint`.
         self.pool = Pool(self.folder, [chain], start_process({}), listens=False)
         self.pool.run()

@@ -88,6 +88,8 @@ class Study:
             if not command_of(words):
                 one = unknown("measurement", words[0] if words else "", MEASURES)
                 raise self._wrong(f"{name} in [measure]: {one}")
+            if any(_option(word) == "--course" for word in words):
+                raise self._wrong(f"{name} in [measure] has --course; a study measures --family")
 
     def _check_words(self, table: str, name: str, words: tuple[str, ...]) -> None:
         for word in words:
@@ -129,7 +131,8 @@ class Study:
     def as_toml(self) -> str:
         def toml(value: Any) -> str:  # TOML writes strings, numbers and lists as JSON does
             words = isinstance(value, tuple) and all(isinstance(x, str) for x in value)
-            return json.dumps(shlex.join(value) if words and value else value or "")
+            text = shlex.join(value) if words and value else value or ""
+            return json.dumps(text, ensure_ascii=False)  # TOML has no surrogate pairs
 
         lines = [f"about = {toml(self.about)}", f"seeds = {toml(list(self.seeds))}"]
         lines += [f"steps = {float(self.steps)}", f"train = {toml(self.train)}"]
@@ -229,10 +232,16 @@ def _seed(value: Any) -> int:
 
 def check_same(given: Study, there: Study, where: Path) -> None:
     """Raises a UserError if a study that has begun was changed; only new arms, seeds and
-    measurements may be added."""
+    measurements may be added. What is left out would be forgotten, and could come back as something
+    else."""
     pairs = {"steps": (given.steps, there.steps), "train": (given.train, there.train)}
     for table in OURS:
         ours, theirs = getattr(given, table), getattr(there, table)
+        if gone := [name for name in theirs if name not in ours]:
+            raise UserError(
+                f"'{where}' was begun with {gone[0]} in [{table}], which is missing now; put it "
+                "back, or give another --out"
+            )
         shared = [name for name in ours if name in theirs]
         pairs |= {f"{table}.{name}": (ours[name], theirs[name]) for name in shared}
     for what, (new, old) in pairs.items():

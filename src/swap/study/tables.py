@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from swap.courses import FAMILIES
 from swap.evaluate.statistics import (
     Interval,
     bootstrap,
@@ -17,7 +16,14 @@ from swap.evaluate.statistics import (
     probability_of_improvement,
 )
 from swap.study.plan import Folder
-from swap.study.results import Point, Results, frontier_at, reached_families, steps_to
+from swap.study.results import (
+    Point,
+    Results,
+    frontier_at,
+    reached_families,
+    steps_to,
+    unit_of,
+)
 from swap.study.status import steps_done
 from swap.study.study import Run
 
@@ -54,20 +60,27 @@ def success_table(results: Results) -> list[Row]:
         scores = results.scores([point])
         rows.append(
             _place(point)
-            | {"size": f"{point.size:.3g} {FAMILIES[point.family].size.unit}"}
+            | {"size": f"{point.size:.3g} {point.unit}"}
             | {arm: percent(bootstrap(interquartile_mean, x), len(x)) for arm, x in scores.items()}
         )
     return rows
 
 
 def summary_table(results: Results) -> list[Row]:
-    """A row for each side, family and speed, all sizes together; a column for each arm."""
+    """A row for each side, family and speed, all sizes together; a column for each arm, of the
+    seeds that were measured at all sizes."""
     rows = []
-    for place, points in groupby(results.points(), key=lambda p: tuple(_place(p).items())):
-        scores = results.scores(list(points))
+    for place, group in groupby(results.points(), key=lambda p: tuple(_place(p).items())):
+        points = list(group)
+        scores = results.scores(points)
         row = dict(place)
-        for arm, x in scores.items():
-            row[arm] = percent(bootstrap(interquartile_mean, x), len(x))
+        for arm in results.study.arms:
+            most = max(len(results.scores([p]).get(arm, ())) for p in points)
+            x = scores.get(arm, np.empty((0, len(points))))
+            if len(x):
+                row[arm] = percent(bootstrap(interquartile_mean, x), len(x))
+            if len(x) < most:
+                row[arm] = f"{row.get(arm, '')} {len(x)} of {most} seeds have all sizes".strip()
         rows.append(row)
     return rows
 
@@ -91,7 +104,8 @@ def improvement_table(results: Results) -> list[Row]:
 
 
 def _place(point: Point) -> Row:
-    return {"side": point.side, "family": point.family, "m/s": f"{point.speed:g}"}
+    row = {"side": point.side, "family": point.family, "m/s": f"{point.speed:g}"}
+    return row | ({"under": point.under} if point.under else {})
 
 
 def frontier_table(results: Results) -> list[Row]:
@@ -128,7 +142,7 @@ def reach_table(results: Results) -> list[Row]:
                 rows.append(
                     {
                         "family": family,
-                        "size": f"{size:g} {FAMILIES[family].size.unit}",
+                        "size": f"{size:g} {unit_of(family)}",
                         "arm": arm,
                         "M steps": _several(found, 0, 1e-6),
                         "minutes": _several(found, 1, 1.0),
@@ -140,6 +154,25 @@ def reach_table(results: Results) -> list[Row]:
 
 def _several(found: Sequence[tuple[float, float] | None], k: int, scale: float) -> str:
     return ", ".join("-" if x is None else f"{x[k] * scale:.3g}" for x in found)
+
+
+def record_table(results: Results) -> list[Row]:
+    """What `swap record` measured: a row for each family and wanted share, a column for each arm,
+    seed by seed."""
+    rows: list[Row] = []
+    for name, files in results.by_command("record"):
+        places = [(row["family"], row["fraction"]) for f in files.values() for row in f["rows"]]
+        for family, share in dict.fromkeys(places):
+            row: Row = {"measurement": name, "family": family, "share of trials": f"{share:.0%}"}
+            for run, file in files.items():
+                sizes = [
+                    "none" if x["size"] is None else f"{x['size']:.2f}"
+                    for x in file["rows"]
+                    if (x["family"], x["fraction"]) == (family, share)
+                ]
+                row[run.arm] = ", ".join([*([row[run.arm]] if run.arm in row else []), *sizes])
+            rows.append(row)
+    return rows
 
 
 def motion_table(results: Results) -> list[Row]:

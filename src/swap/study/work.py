@@ -7,7 +7,7 @@ from functools import partial
 from swap import openmp
 from swap.device.choice import choose_device
 from swap.study.mps import mps
-from swap.study.plan import CommandLine, Folder, Kind, commands_left, missing_model
+from swap.study.plan import CommandLine, Folder, Kind, commands_left, missing_model, remove_stale
 from swap.study.pool import Chain, Pool, Start, start_process
 from swap.study.status import status_line
 from swap.study.study import Run, Study
@@ -49,6 +49,8 @@ def run_study(
             failed.append(why)
             say(why)
         elif commands:
+            if stale := remove_stale(study, folder, run):
+                say(f"{run.name} is trained anew; removed what was measured: {len(stale)} files")
             chains.append(Chain(commands))
     on_gpu = choose_device(device) != "cpu"
     with mps(on_gpu and at_once > 1 and bool(chains), say) as env:
