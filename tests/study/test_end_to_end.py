@@ -2,6 +2,7 @@
 on."""
 
 import json
+import shlex
 import shutil
 import signal
 import subprocess
@@ -13,11 +14,12 @@ import pytest
 
 from small_study import STEPS, here, shrunk
 from swap.cli import main as cli
+from swap.cli import study as of
 from swap.errors import UserError
 from swap.runs.checkpoint import FOLDER, numbered
 from swap.runs.metrics import read_metrics
-from swap.study.plan import Folder
-from swap.study.study import read_study
+from swap.study.plan import Folder, create_folder
+from swap.study.study import Run, read_study
 
 
 def figures(path):
@@ -173,6 +175,63 @@ def test_an_option_that_does_not_exist_is_told_with_its_arm(tiny, tmp_path):
     )
     with pytest.raises(UserError, match=r"study 'tiny', mirror-0 boxes: .*sies"):
         study(tiny, "--out", tmp_path / "s")
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        (("--family box", "--family bxo"), r"boxes: unknown course family 'bxo'; did you mean"),
+        (("0.1 0.3", "0.1 9.0"), r"boxes: 'box' comes in 0.05 to 2.2 m, not 9"),
+        (("box = [", "bxo = ["), r"\[reach\]: unknown course family 'bxo'"),
+        (("[0, 1]", '["0"]'), r"seed '0' is no whole number; write e.g. seeds = \[0, 1, 2\]"),
+        (("[0, 1]", "3"), r"seeds = 3 is of no use; give a list of whole numbers"),
+        ((f"steps = {STEPS}", 'steps = "9"'), r"steps = '9' is of no use; give a number without"),
+    ],
+)
+def test_mistakes_in_the_file_are_told_before_anything_is_trained(change, says, tiny, tmp_path):
+    text = tiny.read_text().replace('"box" = [', "box = [")
+    assert change[0] in text
+    tiny.write_text(text.replace(*change))
+    with pytest.raises(UserError, match=says):
+        study(tiny, "--out", tmp_path / "s")
+    assert not (tmp_path / "s").exists()
+
+
+def test_a_measurement_may_be_corrected_until_something_was_measured(tiny, tmp_path, in_process):
+    words = ["--out", tmp_path / "s", "--seeds", 0, "--arms", "mirror"]
+    assert study(tiny, *words, "--only", "train") == 0
+    tiny.write_text(tiny.read_text().replace("0.1 0.3", "0.1 0.2"))
+    assert study(tiny, *words) == 0
+    tiny.write_text(tiny.read_text().replace("0.1 0.2", "0.1 0.3"))
+    with pytest.raises(UserError, match=r"another measure.boxes.*--out, or another name"):
+        study(tiny, *words)
+
+
+def test_figures_of_another_study_and_folders_of_runs_are_refused(tiny, tmp_path):
+    folder, run = Folder(tmp_path / "s"), tmp_path / "run"
+    create_folder(read_study(tiny), folder)
+    folder.run(Run("mirror", 0)).mkdir()
+    report = folder.root / "report.md"
+    report.write_text("mine")
+    with pytest.raises(UserError, match=r"begun with mirror in \[arms\]"):
+        study("arms", "--out", folder.root, "--only", "figures")
+    assert report.read_text() == "mine"
+    with pytest.raises(UserError, match=r"begun with mirror in \[arms\]"):
+        study("arms", "--out", folder.root)
+    assert not (folder.root / "run.lock").exists()
+    (run / "checkpoints").mkdir(parents=True)
+    with pytest.raises(UserError, match="holds a run, not a study; give another --out"):
+        study(tiny, "--out", run)
+    assert [path.name for path in run.iterdir()] == ["checkpoints"]
+    with pytest.raises(UserError, match=r"e.g. swap study experiments/mirrored --only figures"):
+        study(tiny, "--out", tmp_path / "none", "--only", "figures")
+
+
+def test_the_command_to_go_on_has_all_options():
+    words = ["my.toml", "--out", "a b", "--at-once", "2", "--arms", "x", "y", "--seeds", "0"]
+    words += ["--device", "cpu", "--allow-code"]
+    args = cli.parse(of.Args, "swap study", [*words, "--minutes", "3"])
+    assert of.resume_command(args) == shlex.join(["swap", "study", *words])
 
 
 def test_code_that_a_study_file_names_is_not_run_unless_it_is_allowed(tiny, tmp_path):

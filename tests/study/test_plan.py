@@ -133,5 +133,7 @@ def test_a_folder_of_another_study_is_refused(study, folder, tiny, tmp_path):
     plan.create_folder(study, folder)  # the same again
     other = tmp_path / "other.toml"
     other.write_text(tiny.read_text().replace("steps = 96", "steps = 97"))
+    plan.check_folder(read_study(other), folder)  # nothing was begun, so it may change
+    folder.run(RUN).mkdir()
     with pytest.raises(UserError, match="begun with another steps"):
         plan.create_folder(read_study(other), folder)

@@ -63,7 +63,7 @@ class Args:
 def run(args: Args) -> int:
     started_s = time.monotonic()
     from swap.runs.lock import locked
-    from swap.study.plan import Folder, command_lines, create_folder
+    from swap.study.plan import Folder, check_folder, command_lines, create_folder
     from swap.study.report import write_report
     from swap.study.study import read_study
 
@@ -72,7 +72,11 @@ def run(args: Args) -> int:
     folder = Folder(args.out or begun)
     if args.only == "figures":
         if not folder.study.is_file():
-            raise UserError(f"no study has begun in '{folder.root}'; name its folder with --out")
+            raise UserError(
+                f"no study has begun in '{folder.root}'; name the folder of one, e.g. swap study "
+                "experiments/mirrored --only figures"
+            )
+        check_folder(study, folder)
         return print_files(write_report(study, folder))
     if study.code and not args.allow_code:
         raise UserError(
@@ -80,6 +84,7 @@ def run(args: Args) -> int:
             "if you trust it: --allow-code"
         )
     runs = chosen_runs(study, args)
+    check_folder(study, folder)
     check(study, folder, args.device)
     if args.print:
         create_folder(study, folder)
@@ -91,7 +96,7 @@ def run(args: Args) -> int:
         create_folder(study, folder)
         jobs = submit(study, folder, args.device, args.slurm, runs)
         print(f"submitted {len(jobs)} jobs: {', '.join(str(job.job_id) for job in jobs)}")
-        print(f"when they are done: {resume_command(args)} --only figures")
+        print(f"when they are done: {figures_command(args)}")
         return 0
     with locked(folder.root):
         create_folder(study, folder)
@@ -119,8 +124,8 @@ def work(study: "Study", folder: "Folder", runs: list["Run"], args: Args, starte
         print(f"go on with: {resume_command(args)}")
         return exit_code(done.signal)
     if done.stopped:
-        again = resume_command(args)
-        print(f"go on with: {again}; what there is in figures: {again} --only figures")
+        here = figures_command(args)
+        print(f"go on with: {resume_command(args)}; what there is in figures: {here}")
         return 1 if done.failed else 0
     if args.only is None:
         print_files(write_report(study, folder))
@@ -144,16 +149,52 @@ def chosen_runs(study: "Study", args: Args) -> list["Run"]:
 
 def check(study: "Study", folder: "Folder", device: str) -> None:
     """Parses every command once, so that a mistake is reported now, not after an hour."""
+    from swap.courses.families import get_family
     from swap.study.plan import Folder, commands_left
     from swap.study.study import Run
 
+    for name, words in {**study.measure, **study.film}.items():
+        try:
+            check_courses(words)
+        except UserError as error:
+            raise UserError(f"study '{study.name}', {name}: {error}") from None
+    for family in study.reach if not study.code else ():
+        try:
+            get_family(family)
+        except UserError as error:
+            raise UserError(f"study '{study.name}', [reach]: {error}") from None
     nowhere = Folder(folder.root / ".new")
     for arm in study.arms:
         for command in commands_left(study, nowhere, Run(arm, study.seeds[0]), device):
             try:
                 prepare(list(command.words))
             except UserError as error:
-                raise UserError(f"study '{study.name}', {command.label}: {error}") from None
+                said = str(error).replace(str(nowhere.root), str(folder.root))
+                raise UserError(f"study '{study.name}', {command.label}: {said}") from None
+
+
+def check_courses(words: tuple[str, ...]) -> None:
+    """Raises a UserError for a course family that is unknown, or has no course of that size."""
+    from swap.courses import difficulty_of
+    from swap.courses.families import get_family
+    from swap.registry import is_code
+
+    values: dict[str, list[str]] = {}
+    flag = ""
+    for word in words:
+        if word.startswith("--"):
+            flag, _, value = word.partition("=")
+            values[flag] = [value] if value else []
+        elif flag:
+            values[flag].append(word)
+    families = values.get("--family", [])
+    sizes = [float(x) for x in (*values.get("--sizes", []), *values.get("--size", []))]
+    for family in families:
+        if not is_code(family):
+            get_family(family)
+    if len(families) == 1 and not is_code(families[0]):
+        for size in sizes:
+            difficulty_of(families[0], size)
 
 
 def print_files(files: list[Path]) -> int:
@@ -162,8 +203,21 @@ def print_files(files: list[Path]) -> int:
     return 0
 
 
-def resume_command(args: Args) -> str:
+def figures_command(args: Args) -> str:
+    return shlex.join([*_folder(args), "--only", "figures"])
+
+
+def _folder(args: Args) -> list[str]:
     words = ["swap", "study", str(args.study)]
-    words += ["--out", str(args.out)] if args.out is not None else []
+    return words if args.out is None else [*words, "--out", str(args.out)]
+
+
+def resume_command(args: Args) -> str:
+    """The same command again; the minutes were this sitting's."""
+    words = _folder(args)
     words += ["--at-once", str(args.at_once)] if args.at_once > 1 else []
+    words += ["--arms", *args.arms] if args.arms else []
+    words += ["--seeds", *map(str, args.seeds)] if args.seeds else []
+    words += ["--device", args.device] if args.device != "auto" else []
+    words += ["--allow-code"] if args.allow_code else []
     return shlex.join(words)

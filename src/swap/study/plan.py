@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 from pathlib import Path
 
+from swap.errors import UserError
 from swap.files import replace_file
 from swap.runs.checkpoint import FOLDER, latest_checkpoint, numbered
 from swap.runs.metrics import read_metrics
@@ -83,10 +84,27 @@ class Folder:
         return self.root / FILE
 
 
+def check_folder(study: Study, folder: Folder) -> None:
+    """Raises a UserError for the folder of another study or of a run; writes nothing."""
+    if (folder.root / FOLDER).is_dir():
+        raise UserError(f"'{folder.root}' holds a run, not a study; give another --out")
+    if not folder.study.is_file():
+        return
+    there = read_study(folder.study)
+
+    def begun(table: str, name: str) -> bool:
+        if table != "arms":
+            home = folder.root / {"measure": "measured", "film": "films"}[table] / name
+            return any(home.glob("*.*"))
+        runs = [Run(name, seed) for seed in there.seeds]
+        return any(folder.run(run).exists() or folder.metrics(run).exists() for run in runs)
+
+    check_same(study, there, folder.root, begun)
+
+
 def create_folder(study: Study, folder: Folder) -> None:
     """Creates the folder and writes the study file into it; refuses a folder of another study."""
-    if folder.study.is_file():
-        check_same(study, read_study(folder.study), folder.root)
+    check_folder(study, folder)
     for place in ("runs", "models", "metrics", "measured", "logs"):
         (folder.root / place).mkdir(parents=True, exist_ok=True)
     for home, names in (("measured", study.measure), ("films", study.film)):

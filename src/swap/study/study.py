@@ -29,7 +29,7 @@ import json
 import re
 import shlex
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -48,6 +48,14 @@ OURS = {
 """Options that the study sets itself."""
 FILE = "study.toml"
 """Name of the study file in the folder of a study."""
+HOW = {
+    **dict.fromkeys(("about", "train"), "write it in quotation marks"),
+    **dict.fromkeys(("arms", "measure", "film"), 'make it a table: [arms] with NAME = "OPTIONS"'),
+    "reach": "make it a table: [reach] with FAMILY = [sizes]",
+    "seeds": "give a list of whole numbers, e.g. [0, 1, 2]",
+    "steps": "give a number without quotation marks, e.g. 140e6",
+}
+"""How each key of a study file is written."""
 SEED = "{seed}"
 """Stands for the seed of a run in options of training."""
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
@@ -196,7 +204,7 @@ def read_study(path: Path) -> Study:
         if key not in kinds:
             raise unknown(f"key of study '{name}'", key, kinds)
         if not isinstance(value, kinds[key]) or isinstance(value, bool):
-            raise UserError(f"study '{name}': {key} = {printable(value, 60)} is of no use here")
+            raise UserError(f"study '{name}': {key} = {value!r:.60} is of no use; {HOW[key]}")
     for key in ("seeds", "steps", "arms"):
         if key not in data:
             raise UserError(f"study '{name}' says nothing of {key}")
@@ -226,29 +234,34 @@ def _words(text: Any) -> tuple[str, ...]:
 
 def _seed(value: Any) -> int:
     if type(value) is not int:
-        raise ValueError(f"{printable(value, 60)} is no seed; use whole numbers")
+        raise ValueError(f"seed {value!r:.60} is no whole number; write e.g. seeds = [0, 1, 2]")
     return value
 
 
-def check_same(given: Study, there: Study, where: Path) -> None:
+def check_same(
+    given: Study, there: Study, where: Path, begun: Callable[[str, str], bool] = lambda *_: True
+) -> None:
     """Raises a UserError if a study that has begun was changed; only new arms, seeds and
     measurements may be added. What is left out would be forgotten, and could come back as something
-    else."""
+    else. `begun` says of a table and a name whether anything of it exists; if not, it may change.
+    """
     pairs = {"steps": (given.steps, there.steps), "train": (given.train, there.train)}
+    if not any(begun("arms", arm) for arm in there.arms):
+        pairs = {}
     for table in OURS:
         ours, theirs = getattr(given, table), getattr(there, table)
-        if gone := [name for name in theirs if name not in ours]:
+        there_now = {name: words for name, words in theirs.items() if begun(table, name)}
+        if gone := [name for name in there_now if name not in ours]:
             raise UserError(
                 f"'{where}' was begun with {gone[0]} in [{table}], which is missing now; put it "
                 "back, or give another --out"
             )
-        shared = [name for name in ours if name in theirs]
-        pairs |= {f"{table}.{name}": (ours[name], theirs[name]) for name in shared}
+        pairs |= {f"{table}.{name}": (ours[name], words) for name, words in there_now.items()}
     for what, (new, old) in pairs.items():
         if new != old:
             raise UserError(
                 f"'{where}' was begun with another {what} ({_shown(old)}, not {_shown(new)}); "
-                "give another --out"
+                f"give another --out{', or another name' * ('.' in what)}"
             )
 
 
