@@ -1,4 +1,4 @@
-"""The last word before the motors: no command beyond a limit leaves.
+"""The last check before the motors: no command beyond a limit leaves.
 
 For every joint a command makes the torque kp (target - q) - kd q̇ + feed-forward. The gate keeps
 

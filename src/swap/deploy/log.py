@@ -1,4 +1,4 @@
-"""Writes all that a controller hears and says to a file, and plays it again: the same commands.
+"""Writes all that a controller receives and sends to a file, and replays it: the same commands.
 
 A line of JSON (bundle, motors, settings), then records: a letter, the time, the length, a message.
 A file that was cut off, as by a power cut, is read as far as it is whole.

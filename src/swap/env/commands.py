@@ -87,15 +87,17 @@ class Commands(Buffers):
 
     def _sample(self, mask: Tensor, progress: Tensor) -> None:
         cfg = self.cfg
-        luck, sided = self._rng.uniform(2), self._rng.signed(SIDED)
+        drawn, sided = self._rng.uniform(2), self._rng.signed(SIDED)
         slow, fast = cfg.forward_high_mps
         high = slow + (fast - slow) * progress
         low = torch.full_like(high, cfg.forward_low_mps)
         low.masked_fill_(self.free, -cfg.free_back_mps)
         free = self.free.to(low.dtype)[:, None]
-        plan = torch.stack([low + (high - low) * luck[:, 0], sided[:, 0] * cfg.free_lateral_mps], 1)
+        plan = torch.stack(
+            [low + (high - low) * drawn[:, 0], sided[:, 0] * cfg.free_lateral_mps], 1
+        )
         plan[:, 1:] *= free
-        stands = self.free & (luck[:, 1] < cfg.stand_fraction)
+        stands = self.free & (drawn[:, 1] < cfg.stand_fraction)
         small = (plan.square().sum(1) < cfg.small_mps**2) | stands
         plan.masked_fill_(small[:, None], 0)
         planar, rows = self.value[:, :2], mask[:, None]

@@ -44,17 +44,17 @@ class Curriculum(Buffers):
 
     def update(self, success: Tensor, failure: Tensor) -> None:
         """Move the frontiers of worlds whose episode ended in success or failure, [N] bool each."""
-        luck = self._rng.uniform()
-        raised, dropped = luck < self.cfg.up_probability, luck < self.cfg.down_probability
+        drawn = self._rng.uniform()
+        raised, dropped = drawn < self.cfg.up_probability, drawn < self.cfg.down_probability
         step = (success & raised).long() - (failure & dropped).long()
         step *= self.at_frontier
         self.frontier.add_(step).clamp_(0, self.levels)
 
     def draw(self, mask: Tensor) -> None:
         """Draw new levels for the worlds in `mask` [N]."""
-        luck = self._rng.uniform(2)
-        below = (luck[:, 0] * self.frontier).long()  # uniform in 0..frontier - 1
+        drawn = self._rng.uniform(2)
+        below = (drawn[:, 0] * self.frontier).long()  # uniform in 0..frontier - 1
         graduated = self.frontier == self.levels
-        replay = graduated | ((luck[:, 1] < self.cfg.replay_fraction) & (self.frontier > 0))
+        replay = graduated | ((drawn[:, 1] < self.cfg.replay_fraction) & (self.frontier > 0))
         level = below.where(replay, self.frontier).clamp_(max=self.levels - 1)
         torch.where(mask, level, self.level, out=self.level)

@@ -111,12 +111,12 @@ class ParkourEnv:
         self._old_body = torch.zeros_like(self._ended)  # in a new episode
         self._targets = torch.zeros_like(self.frame_builder.action)
         self._count = torch.tensor(0)  # control steps since the reset, known to the host
-        luck = (self.rng.generator,)
+        generators = (self.rng.generator,)
         self._pre_physics = GraphedCallable(
-            self._pre_physics_step, place, enabled=capture, generators=luck
+            self._pre_physics_step, place, enabled=capture, generators=generators
         )
         self._post_physics = GraphedCallable(
-            self._post_physics_step, place, enabled=capture, generators=luck
+            self._post_physics_step, place, enabled=capture, generators=generators
         )
 
     @property

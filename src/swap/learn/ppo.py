@@ -139,8 +139,8 @@ class PPO:
         self.step = gradient_step(
             self._compute_gradients, self._apply_gradients, processes, device, capture=capture
         )
-        self._longer = torch.ones((), device=device)
-        self.adam = GuardedAdam([(self.parameters, 0.0)], self.lr, divisor=self._longer)
+        self._clip_divisor = torch.ones((), device=device)
+        self.adam = GuardedAdam([(self.parameters, 0.0)], self.lr, divisor=self._clip_divisor)
 
     def update(self, generator: torch.Generator) -> None:
         """Runs all epochs over the rollout, whose advantages must be filled in."""
@@ -178,7 +178,7 @@ class PPO:
             figures = {**losses, "grad_norm": norm, "lr": self.lr}
             good = finite(torch.stack([figures[name] for name in CHECKED]))
             sound = good[CHECKED.index("loss")] & good[CHECKED.index("grad_norm")]
-            self._longer.copy_((norm / self.cfg.max_grad_norm).clamp(min=1.0))
+            self._clip_divisor.copy_((norm / self.cfg.max_grad_norm).clamp(min=1.0))
             self._adapt(losses["kl"], sound)
         self.adam.descend(gradients, sound)
         with torch.no_grad():

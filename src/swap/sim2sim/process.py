@@ -1,4 +1,4 @@
-"""The robot's process: takes trials from a pipe, lives them, and talks to its controller by a link.
+"""The robot's process: takes trials from a pipe, runs them, and talks to its controller by a link.
 
 In lock-step it waits for the answer to every state: a trial then depends on its seed alone. In real
 time it waits for the clock, and takes whatever command has come.

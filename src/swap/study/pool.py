@@ -93,8 +93,8 @@ class Pool:
         """Runs until all is done or it is stopped; `started_s` is when the minutes began."""
         begun = self.now() if started_s is None else started_s
         told_s, next_s = 0.0, self.now() + STATUS_S
-        ears = Interrupt(self)
-        with ears if self.listens else contextlib.nullcontext(ears) as interrupt:
+        stop_signals = Interrupt(self)
+        with stop_signals if self.listens else contextlib.nullcontext(stop_signals) as interrupt:
             while True:
                 self._reap()
                 if self.stopped is None:
