@@ -173,6 +173,25 @@ def test_the_rate_follows_the_samples_that_were_drawn():
     assert losses["mirrored_clipped"] > losses["clipped"]  # a bold actor is far from symmetric
 
 
+def test_with_the_density_of_the_mirrored_policy_nothing_is_clipped_at_first():
+    trainer = trainer_of(SymmetryCfg("augment", density="mirrored"), bold=True)
+    trainer.policy.update_normalizers = lambda *_: None
+    trainer.collector.collect(0.99, 0.95)
+    roll = trainer.rollout
+    batch = roll.take(torch.arange(len(roll)))
+    there = Normal(
+        trainer.policy.actor.mlp(OBS(batch.actor)), trainer.policy.actor(batch.actor).std
+    )
+    wanted = there.log_prob(ACTION.rep(batch.action)).sum(-1)
+    torch.testing.assert_close(batch.mirrored_log_prob, wanted)
+    losses = trainer.ppo._losses(batch)
+    assert losses["mirrored_clipped"] == 0
+    assert (batch.mirrored_log_prob - batch.log_prob).abs().max() > 0.1  # a bold actor
+    usual = trainer_of(SymmetryCfg("augment"), bold=True)
+    usual.iterate()
+    assert usual.rollout.mirrored_log_prob is None
+
+
 @pytest.mark.parametrize(("kind", "symmetric"), [("augment", True), ("loss", False)])
 def test_normalisers_learn_from_mirrored_samples_if_those_are_samples(kind, symmetric):
     trainer = trainer_of(SymmetryCfg(kind), bold=True)
@@ -339,6 +358,7 @@ def test_in_the_glass_a_policy_reads_mirrored_groups_and_the_twins_latent():
     ("make", "message"),
     [
         (lambda: SymmetryCfg("los"), "unknown symmetry.kind 'los'; did you mean 'loss'"),
+        (lambda: SymmetryCfg(density="mirored"), "unknown symmetry.density .*'mirrored'"),
         (lambda: SymmetryCfg("loss", actor=-1.0), "symmetry.actor=-1.0; use 0"),
         (lambda: SymmetryCfg("loss", actor=0.0), "does nothing; set symmetry.actor"),
     ],

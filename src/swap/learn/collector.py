@@ -158,6 +158,11 @@ class Collector:
         roll = self.rollout
         self.bad_action.add([(~torch.isfinite(roll.action.sum(-1))).sum()])
         roll.log_prob.copy_(self.policy.actor.rebuild(roll.mean, roll.std).log_prob(roll.action))
+        if self.mirrored_inputs is not None and roll.mirrored_log_prob is not None:
+            assert roll.mirrored is not None
+            mean = self.policy.actor.mlp(roll.mirrored.actor)
+            there = self.policy.actor.rebuild(mean, roll.std)
+            roll.mirrored_log_prob.copy_(there.log_prob(self.mirrored_inputs.action(roll.action)))
         read, value = roll.inputs.critic.flatten(0, 1), roll.value[:-1].view(-1)
 
         def evaluate(first: int, last: int) -> None:

@@ -62,6 +62,7 @@ class MirroredInputs:
         """`learn`: the mirror images are samples like any other, so normalisers learn from them."""
         self.policy, self.learn = policy, learn
         reads = [name for name in policy.reads if name in groups]
+        self.action = DeviceRep(policy.action, device)
         self._reflect = {name: DeviceRep(groups[name].rep, device) for name in reads}
 
     def __call__(self, obs: Mapping[str, Tensor]) -> tuple[Tensor, ...]:

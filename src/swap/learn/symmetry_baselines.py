@@ -27,6 +27,7 @@ from swap.validate import check_numbers
 from swap.world_model import Latent, Sequences, WorldModel
 
 Kind = Literal["none", "loss", "augment"]
+Density = Literal["sample", "mirrored"]
 
 
 @dataclass(frozen=True)
@@ -40,10 +41,15 @@ class SymmetryCfg:
     critic: float = 0.0
     """With `loss`: weight of the squared difference between the values of a state and its mirror
     image."""
+    density: Density = "sample"
+    """With `augment`: the old density of a mirrored action. sample: that of its sample, as in the
+    cited work; mirrored: that of the policy in the mirrored world, so that noise of a latent, which
+    has no mirror image, does not clip every sample."""
 
     def __post_init__(self) -> None:
-        if self.kind not in get_args(Kind):
-            raise unknown("symmetry.kind", self.kind, get_args(Kind))
+        for name, kinds in (("kind", Kind), ("density", Density)):
+            if getattr(self, name) not in get_args(kinds):
+                raise unknown(f"symmetry.{name}", getattr(self, name), get_args(kinds))
         check_numbers(self, "symmetry.", not_negative=("actor", "critic"))
         if self.kind == "loss" and self.actor == self.critic == 0:
             raise UserError("symmetry.kind=loss without weights does nothing; set symmetry.actor")
@@ -94,15 +100,17 @@ class AugmentedPPO(PPO):
 
         Advantage, return and old value are those of the sample itself. So is the density of the
         action: a mirrored robot would have drawn F a from the mirrored policy, whose density of F a
-        at F o is that of a at o.
+        at F o is that of a at o. Where the rollout has it, the density of F a at F o itself.
         """
         assert batch.mirrored_actor is not None
         assert batch.mirrored_critic is not None
+        old = batch.mirrored_log_prob
         return batch._replace(
             actor=batch.mirrored_actor,
             critic=batch.mirrored_critic,
             action=self.reflect(batch.action),
             mean=self.reflect(batch.mean),
+            log_prob=batch.log_prob if old is None else old,
         )
 
     def _losses(self, batch: Batch) -> dict[str, Tensor]:

@@ -112,6 +112,7 @@ class Trainer:
             device=device,
             mirrored=self.mirrors,
             mode=self.compares_modes,
+            mirrored_density=self.augments and cfg.symmetry.density == "mirrored",
         )
         self.ppo = self._make_ppo()
         self.learner = None if cfg.model is None else self._make_learner(cfg.model)
