@@ -245,6 +245,7 @@ def test_half_of_the_world_models_sequences_are_mirrored_and_begin_with_the_mirr
     [
         (lambda: SymmetryCfg("los"), "unknown symmetry.kind 'los'; did you mean 'loss'"),
         (lambda: SymmetryCfg(density="mirored"), "unknown symmetry.density .*'mirrored'"),
+        (lambda: SymmetryCfg(density="mirrored"), "density=mirrored needs symmetry.kind=augment"),
         (lambda: SymmetryCfg("loss", actor=-1.0), "symmetry.actor=-1.0; use 0"),
         (lambda: SymmetryCfg("loss", actor=0.0), "does nothing; set symmetry.actor"),
     ],

@@ -182,6 +182,7 @@ def test_an_option_that_does_not_exist_is_told_with_its_arm(tiny, tmp_path):
     [
         (("--family box", "--family bxo"), r"boxes: unknown course family 'bxo'; did you mean"),
         (("0.1 0.3", "0.1 9.0"), r"boxes: 'box' comes in 0.05 to 2.2 m, not 9"),
+        (("0.1 0.3", "0.1 high"), r"boxes: .*high"),
         (("box = [", "bxo = ["), r"\[reach\]: unknown course family 'bxo'"),
         (("[0, 1]", '["0"]'), r"seed '0' is no whole number; write e.g. seeds = \[0, 1, 2\]"),
         (("[0, 1]", "3"), r"seeds = 3 is of no use; give a list of whole numbers"),

@@ -246,13 +246,16 @@ def test_what_is_measured_under_other_conditions_is_another_point(tmp_path):
     assert titles == ["box", "box\n--blind --randomness swap", "box\nwet"]
 
 
-def test_a_point_that_is_measured_twice_is_refused(tmp_path):
+def test_what_is_measured_twice_has_the_name_of_the_measurement(tmp_path):
     words = "eval --family box --sizes 1"
     study, folder = one_arm(tmp_path, boxes=words, again=words + " --trials 9")
     for name, rate in (("boxes", 0.9), ("again", 0.8)):
         put(folder.measured(name, Run("a", 0)), rows=[row(1.0, rate)])
-    with pytest.raises(UserError, match=r"boxes and again in .measure. both measure box of 1 m"):
-        write_report(study, folder)
+    told = tables.success_table(read_results(study, folder))
+    assert [(r.get("under"), r["a"]) for r in told] == [
+        (None, "90.0 (1 seed)"),
+        ("again", "80.0 (1 seed)"),
+    ]
 
 
 def test_seeds_without_all_sizes_are_counted(tmp_path):

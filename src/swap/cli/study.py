@@ -153,6 +153,14 @@ def check(study: "Study", folder: "Folder", device: str) -> None:
     from swap.study.plan import Folder, commands_left
     from swap.study.study import Run
 
+    nowhere = Folder(folder.root / ".new")
+    for arm in study.arms:
+        for command in commands_left(study, nowhere, Run(arm, study.seeds[0]), device):
+            try:
+                prepare(list(command.words))
+            except UserError as error:
+                said = str(error).replace(str(nowhere.root), str(folder.root))
+                raise UserError(f"study '{study.name}', {command.label}: {said}") from None
     for name, words in {**study.measure, **study.film}.items():
         try:
             check_courses(words)
@@ -163,14 +171,6 @@ def check(study: "Study", folder: "Folder", device: str) -> None:
             get_family(family)
         except UserError as error:
             raise UserError(f"study '{study.name}', [reach]: {error}") from None
-    nowhere = Folder(folder.root / ".new")
-    for arm in study.arms:
-        for command in commands_left(study, nowhere, Run(arm, study.seeds[0]), device):
-            try:
-                prepare(list(command.words))
-            except UserError as error:
-                said = str(error).replace(str(nowhere.root), str(folder.root))
-                raise UserError(f"study '{study.name}', {command.label}: {said}") from None
 
 
 def check_courses(words: tuple[str, ...]) -> None:

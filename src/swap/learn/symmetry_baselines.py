@@ -51,6 +51,8 @@ class SymmetryCfg:
             if getattr(self, name) not in get_args(kinds):
                 raise unknown(f"symmetry.{name}", getattr(self, name), get_args(kinds))
         check_numbers(self, "symmetry.", not_negative=("actor", "critic"))
+        if self.density != "sample" and self.kind != "augment":
+            raise UserError(f"symmetry.density={self.density} needs symmetry.kind=augment")
         if self.kind == "loss" and self.actor == self.critic == 0:
             raise UserError("symmetry.kind=loss without weights does nothing; set symmetry.actor")
 

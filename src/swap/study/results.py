@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -26,7 +26,8 @@ class Point:
     size: float
     speed: float
     under: str = ""
-    """What else the measurement chose: `--blind`, or rough conditions."""
+    """What else the measurement chose: `--blind`, or rough conditions; and its name if another one
+    measured the same."""
     unit: str = field(default="m", compare=False)
 
 
@@ -48,18 +49,22 @@ class Results:
     def success(self) -> dict[Run, dict[Point, float]]:
         """What `swap eval` measured, from all measurements together."""
         out: dict[Run, dict[Point, float]] = {}
-        first: dict[Point, str] = {}
+        known: set[Point] = set()
         for name, files in self.by_command("eval"):
             under = chosen(self.study.measure[name])
-            for run, file in files.items():
-                mine = {point_of(row, under): float(row["success"]) for row in file["rows"]}
-                for point in mine:
-                    if first.setdefault(point, name) != name:
-                        raise UserError(
-                            f"{first[point]} and {name} in [measure] both measure {point.family} "
-                            f"of {point.size:g} {point.unit}; leave one of them out"
-                        )
-                out.setdefault(run, {}).update(mine)
+            found = [
+                (run, point_of(row, under), float(row["success"]))
+                for run, file in files.items()
+                for row in file["rows"]
+            ]
+            if not known.isdisjoint(point for _, point, _ in found):  # the same once more
+                found = [
+                    (run, replace(point, under=f"{point.under} {name}".strip()), success)
+                    for run, point, success in found
+                ]
+            known.update(point for _, point, _ in found)
+            for run, point, success in found:
+                out.setdefault(run, {})[point] = success
         return out
 
     def scores(self, points: list[Point]) -> dict[str, np.ndarray]:
