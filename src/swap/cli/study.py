@@ -178,17 +178,14 @@ def check_courses(words: tuple[str, ...]) -> None:
     from swap.courses import difficulty_of
     from swap.courses.families import get_family
     from swap.registry import is_code
+    from swap.study.study import by_option
 
     values: dict[str, list[str]] = {}
-    flag = ""
-    for word in words:
-        if word.startswith("--"):
-            flag, _, value = word.partition("=")
-            values[flag] = [value] if value else []
-        elif flag:
-            values[flag].append(word)
+    for name, (first, *rest) in by_option(words):
+        _, equals, value = first.partition("=")
+        values[name] = [value, *rest] if equals else rest
     families = values.get("--family", [])
-    sizes = [float(x) for x in (*values.get("--sizes", []), *values.get("--size", []))]
+    sizes = [float(x) for x in (*values.get("--size", []), *values.get("--sizes", []))]
     for family in families:
         if not is_code(family):
             get_family(family)

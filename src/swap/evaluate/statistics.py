@@ -17,7 +17,7 @@ LEVEL = 0.95
 COVERAGE = {2: 50, 3: 75, 4: 88, 5: 90}
 """In how many of 100 studies with so many seeds the 95 % interval of one point holds the true
 value, if scores are normal. Resampling sees only what was drawn, so few seeds give intervals that
-are too narrow; from about 8 seeds on it is 93 or more. The tests simulate it."""
+are too narrow. The tests simulate it."""
 
 
 class Interval(NamedTuple):

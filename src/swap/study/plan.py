@@ -22,7 +22,7 @@ from swap.errors import UserError
 from swap.files import replace_file
 from swap.runs.checkpoint import FOLDER, latest_checkpoint, numbered
 from swap.runs.metrics import read_metrics
-from swap.study.study import FILE, Run, Study, check_same, command_of, read_study
+from swap.study.study import FILE, Run, Study, by_option, check_same, command_of, read_study
 
 
 class Kind(IntEnum):
@@ -169,12 +169,7 @@ def train(study: Study, folder: Folder, run: Run, device: str) -> CommandLine:
 def without(options: Sequence[str], flag: str) -> list[str]:
     """The options without this one and its value, for a resumed run, which must not begin from a
     model again."""
-    out, skips = [], False
-    for word in options:
-        if not skips and not word.startswith(f"{flag}=") and word != flag:
-            out.append(word)
-        skips = word == flag
-    return out
+    return [word for name, words in by_option(options) if name != flag for word in words]
 
 
 def trained(study: Study, home: Path) -> bool:

@@ -11,7 +11,7 @@ from swap.courses import FAMILIES
 from swap.errors import UserError
 from swap.evaluate.curves import Curve, read_curve
 from swap.study.plan import Folder
-from swap.study.study import Run, Study, command_of
+from swap.study.study import Run, Study, by_option, command_of
 
 Measured = Mapping[str, Any]
 """The contents of a file that a command wrote with --json."""
@@ -105,11 +105,8 @@ PLACES = ("--family", "--sizes", "--points", "--trials", "--speed", "--side", "-
 
 def chosen(words: Sequence[str]) -> str:
     """The other options of a measurement, such as --blind or --randomness swap."""
-    out, wanted = [], False
-    for word in words:
-        wanted = word.partition("=")[0] not in PLACES if word.startswith("--") else wanted
-        out += [word] * wanted
-    return " ".join(out)
+    others = [typed for name, typed in by_option(words) if name and name not in PLACES]
+    return " ".join(word for typed in others for word in typed)
 
 
 def unit_of(family: str) -> str:

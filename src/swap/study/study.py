@@ -29,7 +29,7 @@ import json
 import re
 import shlex
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -96,7 +96,7 @@ class Study:
             if not command_of(words):
                 one = unknown("measurement", words[0] if words else "", MEASURES)
                 raise self._wrong(f"{name} in [measure]: {one}")
-            if any(_option(word) == "--course" for word in words):
+            if any(name == "--course" for name, _ in by_option(words)):
                 raise self._wrong(f"{name} in [measure] has --course; a study measures --family")
 
     def _check_words(self, table: str, name: str, words: tuple[str, ...]) -> None:
@@ -129,12 +129,9 @@ class Study:
     def train_words(self, arm: str) -> list[str]:
         """The arm's options, then those of all arms that it does not set itself."""
         own = self.arms[arm]
-        names = {_option(word) for word in own}
-        words, wanted = [*own], True
-        for word in self.train:
-            wanted = _option(word) not in names if word.startswith("--") else wanted
-            words += [word] * wanted
-        return words
+        names = {name for name, _ in by_option(own)}
+        common = [words for name, words in by_option(self.train) if name not in names]
+        return [*own, *(word for words in common for word in words)]
 
     def as_toml(self) -> str:
         def toml(value: Any) -> str:  # TOML writes strings, numbers and lists as JSON does
@@ -151,8 +148,18 @@ class Study:
         return "\n".join([*lines, "", "[reach]", *sizes, ""])
 
 
-def _option(word: str) -> str:
-    return word.partition("=")[0]
+def by_option(words: Sequence[str]) -> list[tuple[str, list[str]]]:
+    """Divides typed words into options: each one's name, and its words with the name first. Words
+    before the first option have the name ''."""
+    out: list[tuple[str, list[str]]] = []
+    for word in words:
+        if word.startswith("--"):
+            out.append((word.partition("=")[0], [word]))
+        elif out:
+            out[-1][1].append(word)
+        else:
+            out.append(("", [word]))
+    return out
 
 
 @dataclass(frozen=True)
