@@ -28,8 +28,8 @@ COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#0
 """Okabe and Ito's colours, which colour-blind people can distinguish; further lines are dashed."""
 DASHES = ("-", "--", ":", "-.")
 ARMS = ("", "wide", "no-eq-policy", "no-eq", "no-eq-matched", "symloss", "augment")
-"""The arms of the ablation without the name of their family (`swap`, `tiny`), in the order of their
-colours."""
+"""The arms of the ablation without the name of their family (`swap`, `tiny`,
+`tiny-camera`), in the order of their colours."""
 INK, PALE = "#404040", "#e0e0e0"
 TITLE_PT = 10.5
 STYLE: dict[Any, Any] = {
@@ -155,7 +155,7 @@ def arm_styles(arms: Iterable[str]) -> dict[str, dict[str, Any]]:
     """The looks of lines by arm. An arm of the ablation has the same colour in every figure,
     whichever others stand beside it; arms of other studies take colours in their order."""
     names = list(arms)
-    known = [re.sub("^(swap|tiny)(-|$)", "", name) for name in names]
+    known = [re.sub("^(swap|tiny-camera|tiny)(-|$)", "", name) for name in names]
     if set(known) <= set(ARMS) and len(set(known)) == len(known):
         return {name: line_style(ARMS.index(arm)) for name, arm in zip(names, known, strict=True)}
     return {name: line_style(k) for k, name in enumerate(names)}

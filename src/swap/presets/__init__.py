@@ -1,6 +1,6 @@
 """Presets: named configs of what can be trained, and the table that finds them. Read in this order:
 
-run_cfg -> table -> parkour -> teacher -> tiny -> swap -> one_sided -> paper_reward -> rough
+run_cfg -> table -> parkour -> teacher -> tiny -> swap -> tiny_camera -> one_sided -> paper_reward -> rough
 """
 
 from swap.presets.kinds import KINDS
@@ -13,10 +13,12 @@ from swap.presets.swap import ARMS, SwapCfg
 from swap.presets.table import PRESETS, TrainCfg, get_preset, register
 from swap.presets.teacher import TEACHER
 from swap.presets.tiny import TINY
+from swap.presets.tiny_camera import TINY_CAMERA
 
 for _name, _cfg in {
     "teacher": TEACHER,
     "tiny": TINY,
+    "tiny-camera": TINY_CAMERA,
     **ARMS,
     **ONE_SIDED,
     **PAPER_REWARD,
