@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,7 @@ from small_study import STEPS, here, shrunk
 from swap.cli import main as cli
 from swap.cli import study as of
 from swap.errors import UserError
+from swap.presets import PRESETS
 from swap.runs.checkpoint import FOLDER, numbered
 from swap.runs.metrics import read_metrics
 from swap.study.plan import Folder, create_folder
@@ -206,6 +208,22 @@ def test_a_measurement_may_be_corrected_until_something_was_measured(tiny, tmp_p
     tiny.write_text(tiny.read_text().replace("0.1 0.2", "0.1 0.3"))
     with pytest.raises(UserError, match=r"another measure.boxes.*--out, or another name"):
         study(tiny, *words)
+
+
+def test_a_preset_that_changed_between_two_sittings_is_told(
+    tiny, tmp_path, in_process, monkeypatch
+):
+    words = ["--out", tmp_path / "s", "--arms", "mirror"]
+    assert study(tiny, *words, "--seeds", 0) == 0
+    before = PRESETS["tiny"]
+    monkeypatch.setitem(PRESETS.added, "tiny", replace(before, ppo=replace(before.ppo, clip=0.3)))
+    with pytest.raises(
+        UserError, match=r"since mirror-0 was trained, .*ppo.clip 0.2 -> 0.3; go on"
+    ):
+        study(tiny, *words)
+    assert study(tiny, *words, "--only", "figures") == 0  # nothing is trained
+    monkeypatch.setitem(PRESETS.added, "tiny", before)
+    assert study(tiny, *words) == 0
 
 
 def test_figures_of_another_study_and_folders_of_runs_are_refused(tiny, tmp_path):

@@ -3,7 +3,7 @@ on."""
 
 import shlex
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -161,6 +161,8 @@ def check(study: "Study", folder: "Folder", device: str) -> None:
             except UserError as error:
                 said = str(error).replace(str(nowhere.root), str(folder.root))
                 raise UserError(f"study '{study.name}', {command.label}: {said}") from None
+    for arm in study.arms:
+        check_config(study, folder, arm)
     for name, words in {**study.measure, **study.film}.items():
         try:
             check_courses(words)
@@ -171,6 +173,28 @@ def check(study: "Study", folder: "Folder", device: str) -> None:
             get_family(family)
         except UserError as error:
             raise UserError(f"study '{study.name}', [reach]: {error}") from None
+
+
+def check_config(study: "Study", folder: "Folder", arm: str) -> None:
+    """Raises a UserError if runs of an arm are left to train, and the words of the arm mean another
+    config now than when its first robots were trained: a preset may have changed meanwhile."""
+    from swap.cli.train import parse
+    from swap.runs.config import changes, to_json
+    from swap.runs.saved_model import read_model
+
+    runs = [run for run in study.runs if run.arm == arm]
+    kept = [run for run in runs if folder.model(run).is_file()]
+    left = [run for run in runs if not (folder.metrics(run).exists() or folder.run(run).exists())]
+    if not kept or not left:
+        return
+    before = read_model(folder.model(kept[-1])).cfg
+    now = parse([*study.options(kept[-1]), "--steps", f"{study.steps:.0f}"]).cfg
+    if told := changes(to_json(replace(before, run=now.run)), to_json(now)):
+        raise UserError(
+            f"study '{study.name}': since {kept[-1].name} was trained, the options of {arm} have "
+            f"come to mean something else: {'; '.join(told[:3])}{'; ...' * (len(told) > 3)}; go on "
+            f"with the version of swap that trained it, or give another --out"
+        )
 
 
 def check_courses(words: tuple[str, ...]) -> None:

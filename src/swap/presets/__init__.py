@@ -1,6 +1,7 @@
 """Presets: named configs of what can be trained, and the table that finds them. Read in this order:
 
-run_cfg -> table -> parkour -> teacher -> tiny -> swap -> tiny_camera -> one_sided -> paper_reward -> rough
+run_cfg -> table -> parkour -> teacher -> tiny -> swap -> tiny_camera -> one_sided ->
+paper_reward -> rough
 """
 
 from swap.presets.kinds import KINDS
