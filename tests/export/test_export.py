@@ -200,6 +200,46 @@ def test_a_graph_that_is_none_is_one_line(copy):
         Runtime(read_bundle(copy))
 
 
+def reading(*groups, observations=("action", "lin_vel")):
+    """The small robot, whose actor reads these groups."""
+    robot = tiny_swap.robot()
+    env = replace(robot.cfg.env, observations=observations)
+    policy = replace(robot.cfg.policy, actor_reads=groups)
+    return replace(robot, cfg=replace(robot.cfg, env=env, policy=policy))
+
+
+@pytest.mark.parametrize(
+    "groups",
+    [
+        ("latent", "command", "history"),
+        ("proprioception", "action", "latent"),
+        ("history", "latent"),  # no command
+        ("command", "latent"),  # no joint
+        ("latent",),
+    ],
+)
+def test_an_actor_may_read_any_groups_that_a_robot_measures(groups, tmp_path):
+    robot = reading(*groups)
+    bundle = export(robot, tmp_path / "x.bundle")
+    for row in check(robot, bundle, 20):
+        assert row["fine"], row
+
+
+@pytest.mark.parametrize(
+    ("groups", "says"),
+    [
+        (("history", "lin_vel", "latent"), "read lin_vel, which no robot measures; train one"),
+        (("history", "command"), "does not read the latent, so it sees nothing"),
+    ],
+)
+def test_an_actor_that_reads_what_no_robot_measures_or_nothing_seen_is_refused(
+    groups, says, tmp_path
+):
+    with pytest.raises(UserError, match=says):
+        export(reading(*groups), tmp_path / "x.bundle")
+    assert not list(tmp_path.iterdir())
+
+
 def test_a_robot_without_eyes_is_refused(tmp_path):
     with pytest.raises(UserError, match="no world model"):
         export(untrained("tiny"), tmp_path / "x.bundle")

@@ -18,13 +18,17 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from swap.env.observation_terms import GROUPS, HISTORY
 from swap.errors import UserError
 from swap.nn.views import cat, views_of
 from swap.policy import ActorCritic
+from swap.symmetry import Layout
 from swap.world_model import WorldModel
 from swap.world_model.encoder import PROP_CLIP, Encoder
 
-READS = ("history", "command", "latent")
+NEWEST = {"proprioception": GROUPS["proprioception"], "action": ("action",)}
+"""Groups that are parts of the command and of the newest step of the history, with their terms."""
+READS = ("history", "command", "latent", *NEWEST)
 """What a policy may read on a robot."""
 OPSET = 20
 
@@ -79,9 +83,10 @@ class PolicyGraph(nn.Module):
     mean: Tensor
     inverse_std: Tensor
 
-    def __init__(self, policy: ActorCritic) -> None:
+    def __init__(self, policy: ActorCritic, history: Layout) -> None:
         super().__init__()
         self.reads = policy.cfg.actor_reads
+        self.newest = {name: history[f"t0.{name}"] for name in GROUPS[HISTORY]}
         mlp = policy.actor.mlp
         self.register_buffer("mean", mlp.norm.mean.clone())
         self.register_buffer("inverse_std", mlp.norm.inverse_std.clone())
@@ -90,7 +95,9 @@ class PolicyGraph(nn.Module):
         self.net = copy.deepcopy(mlp.net) if dense is None else dense()
 
     def forward(self, history: Tensor, command: Tensor, h: Tensor) -> Tensor:
+        now = {name: history[..., at] for name, at in self.newest.items()} | {"command": command}
         groups = {"history": history, "command": command, "latent": h}
+        groups |= {name: torch.cat([now[x] for x in terms], -1) for name, terms in NEWEST.items()}
         x = torch.cat([groups[name] for name in self.reads], -1)
         x = ((x - self.mean) * self.inverse_std).clamp(-self.clip, self.clip)
         out: Tensor = self.net(x)
@@ -103,16 +110,19 @@ def check_reads(policy: ActorCritic, model: WorldModel | None) -> WorldModel:
         raise UserError("it has no world model, so it reads no camera; export one that sees: swap")
     strange = [name for name in policy.cfg.actor_reads if name not in READS]
     strange += [name for name in model.cfg.reads if name != "proprioception"]
-    if strange or sorted(policy.cfg.actor_reads) != sorted(READS):
-        reads = ", ".join(strange) or f"only {', '.join(policy.cfg.actor_reads)}"
-        raise UserError(f"its networks read {reads}; a bundle's read {', '.join(READS)}")
+    if strange:
+        raise UserError(
+            f"its networks read {', '.join(strange)}, which no robot measures; train one whose "
+            f"actor reads some of {', '.join(READS)}, and whose model reads proprioception"
+        )
+    if "latent" not in policy.cfg.actor_reads:
+        raise UserError("its actor does not read the latent, so it sees nothing; add it and train")
     return model
 
 
-def shapes_of(model: WorldModel, policy: ActorCritic) -> dict[str, tuple[int, ...]]:
+def shapes_of(model: WorldModel, history: Layout) -> dict[str, tuple[int, ...]]:
     """Of every input, by name, one robot at a time."""
     h, z = (1, model.cfg.deter), (1, model.categoricals.dim)
-    total = policy.actor.mlp.rep_in.dim
     return {
         "depth": (1, *model.image),
         "proprioception": (1, model.prop.dim),
@@ -120,7 +130,7 @@ def shapes_of(model: WorldModel, policy: ActorCritic) -> dict[str, tuple[int, ..
         "h": h,
         "z": z,
         "noise": z,
-        "history": (1, total - h[1] - 3),
+        "history": (1, history.dim),
         "command": (1, 3),
     }
 

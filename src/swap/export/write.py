@@ -10,6 +10,7 @@ from swap.deploy.bundle import CARD, Bundle, file_spec, read_bundle, seal
 from swap.deploy.spec import FORMAT, BundleSpec, GraphSpec, as_json
 from swap.deploy.vectors import pack
 from swap.env import ParkourEnv
+from swap.env.observation_terms import HISTORY
 from swap.errors import UserError
 from swap.export.facts import facts, mjlab_metadata
 from swap.export.graphs import PolicyGraph, WorldModelGraph, check_reads, shapes_of, to_onnx
@@ -38,7 +39,8 @@ def export(robot: TrainedRobot, out: Path, *, overwrite: bool = False) -> Bundle
         raise UserError(f"bundle '{out}' is there; name another folder, or add --overwrite")
     networks = networks_of(robot)
     model, policy = check_reads(networks.policy, networks.model), networks.policy
-    known, shapes = facts(robot.cfg, model), shapes_of(model, policy)
+    known, history = facts(robot.cfg, model), robot.cfg.env.spec.groups[HISTORY]
+    shapes = shapes_of(model, history)
     label = f"{robot.name}, iteration {robot.iteration}"
     files: dict[str, bytes] = {}
 
@@ -51,7 +53,7 @@ def export(robot: TrainedRobot, out: Path, *, overwrite: bool = False) -> Bundle
     latents = {"next_h": shapes["h"], "next_z": shapes["z"]}
     joints = {"action": (1, model.action.dim)}
     world_model = graph("world_model", WorldModelGraph(model), SEES, latents)
-    acts = graph("policy", PolicyGraph(policy), ACTS, joints)
+    acts = graph("policy", PolicyGraph(policy, history), ACTS, joints)
     files["vectors.npz"] = data = pack(record(robot.cfg, networks, VECTOR_STEPS))
     spec = BundleSpec(
         swap=swap.__version__,
