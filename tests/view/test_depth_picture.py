@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from swap.errors import UserError
-from swap.view.depth_picture import to_picture
+from swap.view.depth_picture import fitted, to_picture
 
 
 def test_near_is_bright_and_every_step_darker():
@@ -30,3 +30,11 @@ def test_pictures_scale_by_whole_pixels_and_stand_bad_values():
         to_picture(torch.zeros(1, 2, 3))
     with pytest.raises(UserError, match="use 1 or more"):
         to_picture(image, scale=0)
+
+
+@pytest.mark.parametrize(
+    ("rows", "cols", "size"),
+    [(64, 64, (90, 90)), (32, 24, (68, 90)), (24, 32, (90, 68)), (1, 300, (90, 1))],
+)
+def test_pixels_stay_square_in_images_that_are_not(rows, cols, size):
+    assert fitted(np.zeros((rows, cols, 3), np.uint8), 90).size == size

@@ -64,6 +64,18 @@ def test_the_inset_is_the_depth_image():
     assert inner[:, middle + 2 : right - 2].max() < 40
 
 
+@pytest.mark.parametrize(("rows", "cols"), [(64, 32), (32, 64)])
+def test_the_inset_of_an_image_that_is_not_square_has_its_frame_in_the_corner(rows, cols):
+    picture = np.zeros((360, 640, 3), np.uint8)
+    image = annotate(picture, depth=torch.zeros(rows, cols))
+    left, top, right, _ = regions(640, 360)["depth"]
+    there = image.any(-1)
+    assert there[top, right - 1]
+    side = right - left
+    assert there.any(0).sum() == pytest.approx(side * min(cols / rows, 1), abs=4)
+    assert there.any(1).sum() == pytest.approx(side * min(rows / cols, 1), abs=4)
+
+
 def test_mistakes_are_told_in_one_line():
     with pytest.raises(UserError, match="give forward, left, turn"):
         annotate(np.zeros((90, 160, 3), np.uint8), command=(1.0, 2.0))

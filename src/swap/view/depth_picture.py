@@ -2,6 +2,7 @@
 
 import numpy as np
 import torch
+from PIL import Image
 from torch import Tensor
 
 from swap.errors import UserError
@@ -24,3 +25,11 @@ def to_picture(depth: Tensor | np.ndarray, scale: int = 1) -> np.ndarray:
     shown = np.clip(np.nan_to_num(image, nan=1.0), 0.0, 1.0)
     rgb = np.stack([np.interp(shown, place, _STOPS[:, k]) for k in range(3)], axis=-1)
     return rgb.round().astype(np.uint8).repeat(scale, axis=0).repeat(scale, axis=1)
+
+
+def fitted(picture: np.ndarray, side: int) -> Image.Image:
+    """The picture, as large as a square of `side` pixels holds; its pixels stay square."""
+    rows, cols = picture.shape[:2]
+    longest = max(rows, cols)
+    size = max(round(side * cols / longest), 1), max(round(side * rows / longest), 1)
+    return Image.fromarray(picture).resize(size, Image.Resampling.NEAREST)

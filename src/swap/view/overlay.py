@@ -7,7 +7,7 @@ from PIL import Image, ImageDraw, ImageFont
 from torch import Tensor
 
 from swap.errors import UserError
-from swap.view.depth_picture import to_picture
+from swap.view.depth_picture import fitted, to_picture
 
 Rect = tuple[int, int, int, int]
 INK, FAINT, PANEL = (255, 255, 255), (205, 212, 220), (18, 24, 32, 165)
@@ -84,10 +84,12 @@ def _words(page: Image.Image, rect: Rect, text: str) -> None:
 
 
 def _inset(page: Image.Image, rect: Rect, shown: np.ndarray) -> None:
-    left, top, right, bottom = rect
-    size = (right - left - 4, bottom - top - 4)
+    """Draws a picture with a frame in the upper right corner of a square."""
+    left, top, right, _ = rect
+    picture = fitted(shown, right - left - 4)
+    left, bottom = right - picture.width - 4, top + picture.height + 4
     ImageDraw.Draw(page).rectangle((left, top, right - 1, bottom - 1), fill=INK)
-    page.paste(Image.fromarray(shown).resize(size, Image.Resampling.NEAREST), (left + 2, top + 2))
+    page.paste(picture, (left + 2, top + 2))
 
 
 def _bars(

@@ -6,7 +6,7 @@ import numpy as np
 from PIL import Image, ImageDraw, ImageFont
 from torch import Tensor
 
-from swap.view.depth_picture import to_picture
+from swap.view.depth_picture import fitted, to_picture
 
 PAGE, INK, FAINT = (18, 24, 32), (255, 255, 255), (170, 180, 192)
 
@@ -15,8 +15,8 @@ Panel = tuple[str, str, Tensor]
 
 
 def row(panels: Sequence[Panel], width: int) -> np.ndarray:
-    """uint8 RGB [height, width, 3]: the panels side by side, all of the same size, with their
-    titles above."""
+    """uint8 RGB [height, width, 3]: the panels side by side, each in a square of the same
+    size, with their titles above."""
     gap = max(round(width / 80), 2)
     side = (width - gap) // len(panels) - gap
     font, small = (ImageFont.load_default(share * side) for share in (0.095, 0.08))
@@ -28,6 +28,5 @@ def row(panels: Sequence[Panel], width: int) -> np.ndarray:
         left = gap + k * (side + gap)
         pen.text((left, 0.34 * words), title, INK, font, anchor="lm")
         pen.text((left, 0.76 * words), note, FAINT, small, anchor="lm")
-        shown = Image.fromarray(to_picture(depth)).resize((side, side), Image.Resampling.NEAREST)
-        page.paste(shown, (left, words))
+        page.paste(fitted(to_picture(depth), side), (left, words))
     return np.array(page)
