@@ -18,13 +18,13 @@ SOME = 1 << 16
 
 def write_file(path: Path, data: bytes) -> None:
     """Write a file and flush it to the disk, so that a rename cannot overtake its contents."""
-    with open(path, "wb", opener=plainly) as file:
+    with open(path, "wb", opener=open_untrusted) as file:
         file.write(data)
         file.flush()
         os.fsync(file.fileno())
 
 
-def plainly(path: str, flags: int) -> int:
+def open_untrusted(path: str, flags: int) -> int:
     """An `opener` for files in untrusted folders: it follows no link and waits for no pipe."""
     return os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK, 0o666)
 

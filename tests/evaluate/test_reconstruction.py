@@ -137,6 +137,8 @@ def test_the_command_writes_ticks_maps_and_a_figure(tmp_path, capsys, monkeypatc
     assert picture.stat().st_size > 10_000
     assert cli.dispatch(["reconstruct", "plain", *words]) == 0
     assert "does not claim to be equivariant" in capsys.readouterr().out
-    monkeypatch.setattr(of, "claims", lambda robot: True)  # claims falsely to be equivariant
+    monkeypatch.setattr(
+        of, "declared_equivariant", lambda robot: True
+    )  # claims falsely to be equivariant
     assert cli.dispatch(["reconstruct", "plain", *words]) == 1
     assert "FAILED" in capsys.readouterr().out

@@ -92,7 +92,7 @@ def run(args: Args) -> int:
     trials: list[Row] = []
     if args.trials:
         trials = list(mirrored_trial_rows(robot, audit.families, args.trials, device, args.seed))
-        acts = audit.claims["actor"]
+        acts = audit.declared_equivariant["actor"]
         trials = [{**row, "pass": row["alike"] >= ALIKE if acts else None} for row in trials]
         show(
             Report(

@@ -90,7 +90,7 @@ def run(args: Args) -> int:
         gap_m = max(gap_m, found.gap_m)
     title = f"{robot.name}, iteration {robot.iteration}: reconstruction"
     title += f" on {args.family} {args.size:g}"
-    verdict, broken = judged(gap_m, of.claims(robot))
+    verdict, broken = judged(gap_m, of.declared_equivariant(robot))
     show(Report(title, whole, [*NOTES, verdict]))
     facts = {
         "family": args.family,

@@ -12,7 +12,7 @@ from typing import Any
 
 from swap.deploy.spec import FORMAT, BundleSpec, FileSpec, parse
 from swap.errors import UserError, printable
-from swap.files import plainly
+from swap.files import open_untrusted
 
 CARD = "swap.json"
 MOST_BYTES = 1 << 28
@@ -91,7 +91,7 @@ def _content(path: Path, spec: FileSpec) -> bytes:
 
 def _read(path: Path, name: str) -> bytes:
     try:
-        with open(path / name, "rb", opener=plainly) as file:
+        with open(path / name, "rb", opener=open_untrusted) as file:
             found = os.fstat(file.fileno())
             if not stat.S_ISREG(found.st_mode) or found.st_size > MOST_BYTES:
                 raise _refused(path, f"{name} is no plain file of a bundle")

@@ -36,7 +36,8 @@ def row(name: str, cfg: SwapCfg, trainer: Trainer) -> dict[str, Any]:
     return {
         "arm": name,
         "networks": {
-            part: "equivariant" if exact else "plain" for part, exact in obeyed(trainer).items()
+            part: "equivariant" if exact else "plain"
+            for part, exact in exact_parts(trainer).items()
         },
         "penalty": {part: weight for part, weight in penalty.items() if weight},
         "augmentation": symmetry.kind == "augment",
@@ -57,26 +58,26 @@ def parameters(trainer: Trainer) -> dict[str, int]:
 
 
 @torch.no_grad()
-def obeyed(trainer: Trainer) -> dict[str, bool]:
+def exact_parts(trainer: Trainer) -> dict[str, bool]:
     """Whether each part gives the mirrored output for a mirrored input, to the last bit."""
     assert trainer.amp is not None
     generator = torch.Generator().manual_seed(0)
     policy, discriminator = trainer.policy, trainer.amp.net
     return {
-        **_model_obeys(trainer.model, generator),
-        "actor": _mlp_obeys(policy.actor.mlp, generator),
-        "critic": _mlp_obeys(policy.critic.mlp, generator),
-        "discriminator": _mlp_obeys(discriminator.mlp, generator),
+        **_model_is_exact(trainer.model, generator),
+        "actor": _mlp_is_exact(policy.actor.mlp, generator),
+        "critic": _mlp_is_exact(policy.critic.mlp, generator),
+        "discriminator": _mlp_is_exact(discriminator.mlp, generator),
     }
 
 
-def _mlp_obeys(mlp: NormalizedMLP, generator: torch.Generator) -> bool:
+def _mlp_is_exact(mlp: NormalizedMLP, generator: torch.Generator) -> bool:
     x = torch.randn(N, mlp.rep_in.dim, generator=generator)
     there = mlp(mlp.coordinates(mlp.rep_in(x)))
     return torch.equal(there, mlp.rep_out(mlp(mlp.coordinates(x))))
 
 
-def _model_obeys(model: WorldModel, generator: torch.Generator) -> dict[str, bool]:
+def _model_is_exact(model: WorldModel, generator: torch.Generator) -> dict[str, bool]:
     def normal(*shape: int) -> Tensor:
         return torch.randn(N, *shape, generator=generator)
 

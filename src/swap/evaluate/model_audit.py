@@ -73,9 +73,11 @@ class ModelAudit:
         model, amp = self.networks.model, robot.cfg.learning.amp
         sees = model is None or model.cfg.equivariant
         acts = self.networks.policy.cfg.equivariant and sees
-        self.claims = dict.fromkeys(("encoder", "latent", "prediction", "decoder"), sees)
-        self.claims |= {"actor": acts, "critic": acts}
-        self.claims["discriminator"] = amp is not None and amp.equivariant
+        self.declared_equivariant = dict.fromkeys(
+            ("encoder", "latent", "prediction", "decoder"), sees
+        )
+        self.declared_equivariant |= {"actor": acts, "critic": acts}
+        self.declared_equivariant["discriminator"] = amp is not None and amp.equivariant
         self._observed: list[Outputs] = []
         self._actions: list[Tensor] = []
         self._errors: list[Tensor] = []
@@ -134,7 +136,7 @@ class ModelAudit:
         """Returns a row for each family: the largest distance between a robot and the mirror image
         of its partner, m."""
         off, way = torch.stack(self._errors), torch.stack(self._travelled)  # [T, P]
-        claims = self.claims["actor"]
+        claims = self.declared_equivariant["actor"]
         for k, family in enumerate(self.families):
             mine = slice(k, None, len(self.families))
             worst = float(off[:, mine].max())
@@ -157,10 +159,10 @@ class ModelAudit:
             error = float((there[name] - rep(here[name])).abs().max())
             yield {
                 "part": name,
-                "equivariant": self.claims[name],
+                "equivariant": self.declared_equivariant[name],
                 "largest": float(here[name].abs().max()),
                 "error": error,
-                "pass": error == 0 if self.claims[name] else None,
+                "pass": error == 0 if self.declared_equivariant[name] else None,
             }
 
     def _outputs(self, *, mirrored: bool) -> Outputs:

@@ -167,7 +167,7 @@ def map_of(errors: Errors) -> list[str]:
     return [" ".join(map(str, row)) for row in (1000 * errors.pixels).round().int().tolist()]
 
 
-def claims(robot: TrainedRobot) -> bool:
+def declared_equivariant(robot: TrainedRobot) -> bool:
     """Whether its world model claims to mirror exactly."""
     model = robot.cfg.learning.model
     return model is not None and model.net.equivariant

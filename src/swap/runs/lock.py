@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from swap.errors import UserError
-from swap.files import plainly
+from swap.files import open_untrusted
 
 LOCK = "run.lock"
 
@@ -22,7 +22,7 @@ def locked(folder: Path) -> Iterator["Lock"]:
             # While it is open, no other folder can get its inode number.
             place = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
             stack.callback(os.close, place)
-            file = stack.enter_context(open(folder / LOCK, "a", opener=plainly))
+            file = stack.enter_context(open(folder / LOCK, "a", opener=open_untrusted))
         except OSError as error:
             if error.errno == errno.ELOOP and (folder / LOCK).is_symlink():
                 raise UserError(f"'{folder / LOCK}' is a link; remove it") from None

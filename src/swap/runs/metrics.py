@@ -15,7 +15,7 @@ from types import TracebackType
 from typing import IO, Any
 
 from swap.errors import UserError
-from swap.files import plainly, replace_file
+from swap.files import open_untrusted, replace_file
 from swap.runs.checkpoint import Say
 from swap.runs.safe_read import DamagedError, is_count, read_file
 
@@ -34,7 +34,7 @@ class Metrics:
         try:
             if os.path.lexists(path):
                 rewind(path, after)
-            self.file: IO[str] = open(path, "a", opener=plainly)  # noqa: SIM115
+            self.file: IO[str] = open(path, "a", opener=open_untrusted)  # noqa: SIM115
         except (DamagedError, OSError) as error:
             raise UserError(f"cannot write metrics into '{run}': {error}") from None
         self.board: Any = None

@@ -17,7 +17,7 @@ import torch
 from torch import Tensor
 
 from swap.errors import printable
-from swap.files import plainly
+from swap.files import open_untrusted
 
 MOST_TEXT = 1 << 26
 """Most bytes of a card or manifest."""
@@ -50,7 +50,9 @@ def read_file(path: Path, *, size: int | None = None, most: int = MOST_TEXT) -> 
             raise DamagedError(f"{path.name} has {found.st_size} bytes instead of {size}")
         if size is None and found.st_size > most:
             raise DamagedError(f"{path.name} has {found.st_size} bytes, more than it can need")
-        with open(path, "rb", opener=plainly) as file:  # the file may be swapped at this moment
+        with open(
+            path, "rb", opener=open_untrusted
+        ) as file:  # the file may be swapped at this moment
             return file.read(found.st_size)
     except OSError as error:
         raise DamagedError(f"{path.name} cannot be read ({error.strerror})") from None

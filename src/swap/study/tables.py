@@ -187,14 +187,14 @@ def motion_table(results: Results) -> list[Row]:
                     groups.setdefault(key, []).append(row)
         for (family, size, speed, arm), several in sorted(groups.items()):
             labels = {"family": family, "size": f"{size:g} m", "m/s": f"{speed:g}", "arm": arm}
-            names = [name for name, x in several[0].items() if name not in SAID]
+            names = [name for name, x in several[0].items() if name not in LABELS]
             rows.append(
                 labels | {name: _mean([row.get(name) for row in several]) for name in names}
             )
     return rows
 
 
-SAID = {"gait", "family", "size", "unit", "command_mps", "trials"}
+LABELS = {"gait", "family", "size", "unit", "command_mps", "trials"}
 """The cells of a row of `swap gait` that are not figures."""
 
 
