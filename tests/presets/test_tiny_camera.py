@@ -20,7 +20,7 @@ def test_the_robot_knows_the_ground_by_its_camera_alone():
     """No group that the actor or the world model reads has heights, or anything else that only a
     simulator knows."""
     reads = {*CFG.policy.actor_reads, *CFG.model.net.reads}
-    assert reads == {"proprioception", "action", "latent"}
+    assert reads == {"history", "command", "proprioception", "latent"}
     assert CFG.env.camera is not None
 
 

@@ -17,10 +17,11 @@ TINY_CAMERA = SwapCfg(
     run=RunCfg(minutes=20.0),
     worlds=TINY.worlds,
     env=replace(TINY.env, camera=DepthCameraCfg(optics=OPTICS)),
-    # The actor sees the ground only by its camera; the critic is told the heights, too.
+    # The actor sees the ground only by its camera; the critic is told the heights, too. Without a
+    # history, from which its speed can be told, the robot may stand still on flat ground.
     policy=replace(
         TINY.policy,
-        actor_reads=("proprioception", "action", "latent"),
+        actor_reads=("history", "command", "latent"),
         critic_reads=(*TINY.policy.critic_reads, "latent"),
     ),
     ppo=TINY.ppo,
