@@ -43,5 +43,5 @@ TINY_CAMERA = SwapCfg(
         lr=8e-4,
         warm_up=200,
     ),
-    amp=AMPCfg(weight=0.005, hidden=(64, 32), batch=256, updates=1),
+    amp=AMPCfg(weight=0.02, hidden=(64, 32), batch=256, updates=1),
 )
