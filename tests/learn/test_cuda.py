@@ -10,6 +10,7 @@ import toy_model
 from swap.learn import ModelCfg, ReplayBuffer, SymmetryCfg, Trainer
 from swap.learn.latent_tracker import IMAGES, LatentTracker
 from swap.learn.metrics import MetricAccumulator
+from swap.learn.model_learner import ModelLearner
 from swap.learn.symmetry_baselines import AugmentedModelLearner
 from toy_world import ACTION, Toy, small
 
@@ -104,18 +105,18 @@ def test_the_mirror_is_exact_in_tf32_too():
         assert torch.equal(a, b)
 
 
-def seeing(device, *, capture, n=16):
+def seeing(device, *, capture, mirrored, n=16):
     """Twelve ticks with latents of the mirrored worlds, and six gradient steps on them."""
     model = toy_model.build(equivariant=False, k=1).to(device)
     g, chance = torch.Generator().manual_seed(0), torch.Generator(device).manual_seed(0)
-    place = torch.device(device)
-    replay = ReplayBuffer(model, n, 12, place, mirrored=True)
+    place, augments = torch.device(device), mirrored == "sampled"
+    replay = ReplayBuffer(model, n, 12, place, mirrored=augments)
     widths = {"proprioception": 33, "body_heights": 286, "foot_heights": 100}
 
     def noise():
         return model.noise(n, like=torch.empty(0), generator=g).to(device)
 
-    latent_tracker = LatentTracker(model, replay, noise, place, capture=capture, mirrored="sampled")
+    latent_tracker = LatentTracker(model, replay, noise, place, capture=capture, mirrored=mirrored)
     for t in range(12):
         obs = {
             name: (
@@ -128,14 +129,17 @@ def seeing(device, *, capture, n=16):
         latent_tracker.observe(obs, torch.full((n,), t == 0, device=device))
         latent_tracker.record(torch.randn(n, 12, generator=g).to(device))
     cfg = ModelCfg(net=model.cfg, batch=4, ticks=5, memory=12, warm_up=1, updates=6)
-    learner = AugmentedModelLearner(cfg, model, replay, MetricAccumulator(place), capture=capture)
+    make = AugmentedModelLearner if augments else ModelLearner
+    learner = make(cfg, model, replay, MetricAccumulator(place), capture=capture)
     learner.update(chance)
     return latent_tracker, learner
 
 
-def test_the_twin_and_mirrored_sequences_are_recorded():
-    ours, recorded = seeing("cuda", capture=True)
-    theirs, called = seeing("cuda", capture=False)
+@pytest.mark.parametrize("mirrored", ["sampled", "mode"])
+def test_latents_of_mirrored_worlds_are_recorded(mirrored):
+    ours, recorded = seeing("cuda", capture=True, mirrored=mirrored)
+    theirs, called = seeing("cuda", capture=False, mirrored=mirrored)
+    assert len(ours.latents) == {"sampled": 2, "mode": 3}[mirrored]
     for work in (ours.reset, ours.tick, recorded.step):
         assert work._graph is not None
     for name, h in ours.latents.items():
