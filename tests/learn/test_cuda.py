@@ -105,11 +105,11 @@ def test_the_mirror_is_exact_in_tf32_too():
         assert torch.equal(a, b)
 
 
-def seeing(device, *, capture, mirrored, n=16):
+def seeing(device, *, capture, mirrored, augments, n=16):
     """Twelve ticks with latents of the mirrored worlds, and six gradient steps on them."""
     model = toy_model.build(equivariant=False, k=1).to(device)
     g, chance = torch.Generator().manual_seed(0), torch.Generator(device).manual_seed(0)
-    place, augments = torch.device(device), mirrored == "sampled"
+    place = torch.device(device)
     replay = ReplayBuffer(model, n, 12, place, mirrored=augments)
     widths = {"proprioception": 33, "body_heights": 286, "foot_heights": 100}
 
@@ -135,10 +135,13 @@ def seeing(device, *, capture, mirrored, n=16):
     return latent_tracker, learner
 
 
-@pytest.mark.parametrize("mirrored", ["sampled", "mode"])
-def test_latents_of_mirrored_worlds_are_recorded(mirrored):
-    ours, recorded = seeing("cuda", capture=True, mirrored=mirrored)
-    theirs, called = seeing("cuda", capture=False, mirrored=mirrored)
+@pytest.mark.parametrize(
+    ("mirrored", "augments"), [("sampled", True), ("mode", False), ("mode", True)]
+)
+def test_latents_of_mirrored_worlds_are_recorded(mirrored, augments):
+    kinds = {"mirrored": mirrored, "augments": augments}
+    ours, recorded = seeing("cuda", capture=True, **kinds)
+    theirs, called = seeing("cuda", capture=False, **kinds)
     assert len(ours.latents) == {"sampled": 2, "mode": 3}[mirrored]
     for work in (ours.reset, ours.tick, recorded.step):
         assert work._graph is not None

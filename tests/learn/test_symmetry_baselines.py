@@ -170,23 +170,27 @@ def test_the_rate_follows_the_samples_that_were_drawn():
     assert losses["mirrored_clipped"] > losses["clipped"]  # a bold actor is far from symmetric
 
 
-def test_with_the_density_of_the_mirrored_policy_nothing_is_clipped_at_first():
-    trainer = trainer_of(SymmetryCfg("augment", density="mirrored"), bold=True)
-    trainer.policy.update_normalizers = lambda *_: None
+@pytest.mark.parametrize(("noise", "clipped"), [("none", False), ("sampled", True)])
+def test_without_noise_no_mirrored_sample_of_a_symmetric_robot_is_clipped(noise, clipped):
+    """Before the first gradient step all ratios are 1, unless noise of a latent moved them."""
+    trainer = replace(tiny_swap.CFG, symmetry=SymmetryCfg("augment", noise=noise)).build("cpu")
+    with torch.no_grad():
+        for p in trainer.policy.actor.mlp.net.parameters():
+            p.mul_(3)
     trainer.collector.collect(0.99, 0.95)
-    roll = trainer.rollout
-    batch = roll.take(torch.arange(len(roll)))
-    there = Normal(
-        trainer.policy.actor.mlp(OBS(batch.actor)), trainer.policy.actor(batch.actor).std
-    )
-    wanted = there.log_prob(ACTION.rep(batch.action)).sum(-1)
-    torch.testing.assert_close(batch.mirrored_log_prob, wanted)
+    batch = trainer.rollout.take(torch.arange(len(trainer.rollout)))
     losses = trainer.ppo._losses(batch)
-    assert losses["mirrored_clipped"] == 0
-    assert (batch.mirrored_log_prob - batch.log_prob).abs().max() > 0.1  # a bold actor
-    usual = trainer_of(SymmetryCfg("augment"), bold=True)
-    usual.iterate()
-    assert usual.rollout.mirrored_log_prob is None
+    assert (losses["mirrored_clipped"] > 0) == clipped
+    if clipped:
+        assert batch.mode_actor is batch.mode_log_prob is None
+        return
+    pi = trainer.policy.actor(batch.mode_actor)
+    wanted = Normal(pi.mean, pi.std.expand_as(pi.mean)).log_prob(batch.action).sum(-1)
+    torch.testing.assert_close(batch.mode_log_prob, wanted)
+    assert not torch.allclose(batch.mode_log_prob, batch.log_prob)  # the robot acts on what it drew
+    mirrored = trainer.ppo.mirrored(batch)
+    assert torch.equal(mirrored.log_prob, batch.mode_log_prob)
+    trainer.iterate()
 
 
 @pytest.mark.parametrize(("kind", "symmetric"), [("augment", True), ("loss", False)])
@@ -244,8 +248,9 @@ def test_half_of_the_world_models_sequences_are_mirrored_and_begin_with_the_mirr
     ("make", "message"),
     [
         (lambda: SymmetryCfg("los"), "unknown symmetry.kind 'los'; did you mean 'loss'"),
-        (lambda: SymmetryCfg(density="mirored"), "unknown symmetry.density .*'mirrored'"),
-        (lambda: SymmetryCfg(density="mirrored"), "density=mirrored needs symmetry.kind=augment"),
+        (lambda: SymmetryCfg(noise="sample"), "unknown symmetry.noise .*'sampled'"),
+        (lambda: SymmetryCfg(noise="none"), "noise=none needs symmetry.kind=augment"),
+        (lambda: trainer_of(SymmetryCfg("augment", noise="none")), "needs a world model"),
         (lambda: SymmetryCfg("loss", actor=-1.0), "symmetry.actor=-1.0; use 0"),
         (lambda: SymmetryCfg("loss", actor=0.0), "does nothing; set symmetry.actor"),
     ],

@@ -3,9 +3,9 @@
 The latent of a plain world model has no mirror map, so the latent of the mirrored world must be
 computed by running the model there: `MirroredLatent` is a second latent of the same model, which
 gets mirrored observations and actions. Its noise has no mirror image either. Mirrored samples
-(`augment`) draw noise of their own. A penalty on the difference between here and there must not see
-noise at all, or it would punish a perfectly symmetric policy for reading its latent: it compares
-what is read with the most likely z, in both worlds.
+(`augment`) draw noise of their own, or have none. A penalty on the difference between here and
+there must not see noise at all, or it would punish a perfectly symmetric policy for reading its
+latent: it compares what is read with the most likely z, in both worlds.
 """
 
 from collections.abc import Mapping
@@ -62,7 +62,6 @@ class MirroredInputs:
         """`learn`: the mirror images are samples like any other, so normalisers learn from them."""
         self.policy, self.learn = policy, learn
         reads = [name for name in policy.reads if name in groups]
-        self.action = DeviceRep(policy.action, device)
         self._reflect = {name: DeviceRep(groups[name].rep, device) for name in reads}
 
     def __call__(self, obs: Mapping[str, Tensor]) -> tuple[Tensor, ...]:

@@ -24,7 +24,7 @@ class Batch(NamedTuple):
     mirrored_critic: Tensor | None = None  # [M, d_critic]
     mode_actor: Tensor | None = None  # [M, d_actor]: what is read here without noise, if kept
     mode_critic: Tensor | None = None  # [M, d_critic]
-    mirrored_log_prob: Tensor | None = None  # [M]: of the mirrored actions in the mirror, if kept
+    mode_log_prob: Tensor | None = None  # [M]: of the action, as read without noise, if kept
 
     @property
     def mean_weight(self) -> Tensor:
@@ -46,11 +46,11 @@ class Rollout:
         *,
         mirrored: bool = False,
         mode: bool = False,
-        mirrored_density: bool = False,
+        mode_density: bool = False,
     ) -> None:
         """`mirrored`: also keep what the networks read in the mirrored worlds; `mode`: and what
-        they read here without noise of the latent; `mirrored_density`: and the densities of the
-        mirrored actions there."""
+        they read here without noise of the latent; `mode_density`: and the densities of the
+        actions, if that is read."""
 
         def make(*shape: int, dtype: torch.dtype = torch.float32) -> Tensor:
             return torch.zeros(shape, dtype=dtype, device=device)
@@ -66,7 +66,7 @@ class Rollout:
         self.std = make(orbits)
         """The std of all these actions, one for each orbit; it does not depend on the state."""
         self.log_prob, self.value = make(steps, n), make(steps + 1, n)
-        self.mirrored_log_prob = make(steps, n) if mirrored_density else None
+        self.mode_log_prob = make(steps, n) if mode_density else None
         self.reward, self.weight = make(steps, n), make(steps, n)
         self.terminated, self.truncated, self.valid = (
             make(steps, n, dtype=torch.bool) for _ in range(3)
@@ -87,7 +87,7 @@ class Rollout:
         def chosen(x: Tensor) -> Tensor:
             return x.flatten(0, 1).index_select(0, rows)
 
-        there, mode, density = self.mirrored, self.mode, self.mirrored_log_prob
+        there, mode, density = self.mirrored, self.mode, self.mode_log_prob
         return Batch(
             actor=chosen(self.inputs.actor),
             critic=chosen(self.inputs.critic),
@@ -102,5 +102,5 @@ class Rollout:
             mirrored_critic=None if there is None else chosen(there.critic),
             mode_actor=None if mode is None else chosen(mode.actor),
             mode_critic=None if mode is None else chosen(mode.critic),
-            mirrored_log_prob=None if density is None else chosen(density),
+            mode_log_prob=None if density is None else chosen(density),
         )

@@ -27,7 +27,7 @@ from swap.validate import check_numbers
 from swap.world_model import Latent, Sequences, WorldModel
 
 Kind = Literal["none", "loss", "augment"]
-Density = Literal["sample", "mirrored"]
+Noise = Literal["sampled", "none"]
 
 
 @dataclass(frozen=True)
@@ -41,18 +41,18 @@ class SymmetryCfg:
     critic: float = 0.0
     """With `loss`: weight of the squared difference between the values of a state and its mirror
     image."""
-    density: Density = "sample"
-    """With `augment`: the old density of a mirrored action. sample: that of its sample, as in the
-    cited work; mirrored: that of the policy in the mirrored world, so that noise of a latent, which
-    has no mirror image, does not clip every sample."""
+    noise: Noise = "sampled"
+    """With `augment` and a world model: the noise in the latent of mirrored samples, which has no
+    mirror image. sampled: noise of its own; none: every z is its mode, and a mirrored action is
+    compared with that of a robot whose latent has no noise either."""
 
     def __post_init__(self) -> None:
-        for name, kinds in (("kind", Kind), ("density", Density)):
+        for name, kinds in (("kind", Kind), ("noise", Noise)):
             if getattr(self, name) not in get_args(kinds):
                 raise unknown(f"symmetry.{name}", getattr(self, name), get_args(kinds))
         check_numbers(self, "symmetry.", not_negative=("actor", "critic"))
-        if self.density != "sample" and self.kind != "augment":
-            raise UserError(f"symmetry.density={self.density} needs symmetry.kind=augment")
+        if self.noise != "sampled" and self.kind != "augment":
+            raise UserError(f"symmetry.noise={self.noise} needs symmetry.kind=augment")
         if self.kind == "loss" and self.actor == self.critic == 0:
             raise UserError("symmetry.kind=loss without weights does nothing; set symmetry.actor")
 
@@ -102,11 +102,11 @@ class AugmentedPPO(PPO):
 
         Advantage, return and old value are those of the sample itself. So is the density of the
         action: a mirrored robot would have drawn F a from the mirrored policy, whose density of F a
-        at F o is that of a at o. Where the rollout has it, the density of F a at F o itself.
+        at F o is that of a at o. If F o has a latent without noise, so has o.
         """
         assert batch.mirrored_actor is not None
         assert batch.mirrored_critic is not None
-        old = batch.mirrored_log_prob
+        old = batch.mode_log_prob
         return batch._replace(
             actor=batch.mirrored_actor,
             critic=batch.mirrored_critic,

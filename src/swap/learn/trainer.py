@@ -100,7 +100,11 @@ class Trainer:
         policy, model = build_networks(cfg.policy, net, env.spec, cfg.seed)
         self.policy = policy.to(device)
         # A penalty compares what is read without noise, in this world and in the mirrored one.
-        self.compares_modes = cfg.symmetry.kind == "loss" and model is not None
+        # Mirrored samples may do so, too.
+        without_noise = cfg.symmetry.kind == "loss" or cfg.symmetry.noise == "none"
+        if cfg.symmetry.noise == "none" and model is None:
+            raise UserError("symmetry.noise=none needs a world model; only its latent has noise")
+        self.compares_modes = without_noise and model is not None
         if model is not None:
             self.model = model.to(device)
         self.rollout = Rollout(
@@ -112,7 +116,7 @@ class Trainer:
             device=device,
             mirrored=self.mirrors,
             mode=self.compares_modes,
-            mirrored_density=self.augments and cfg.symmetry.density == "mirrored",
+            mode_density=self.augments and self.compares_modes,
         )
         self.ppo = self._make_ppo()
         self.learner = None if cfg.model is None else self._make_learner(cfg.model)
