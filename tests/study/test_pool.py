@@ -5,6 +5,7 @@ import signal
 import pytest
 
 from swap.study import pool as of
+from swap.study import work
 from swap.study.plan import CommandLine, Folder, Kind
 from swap.study.pool import Chain, Pool, last_line
 from swap.study.study import Run
@@ -39,9 +40,9 @@ class Made:
         self.code = 143
 
 
-def command(arm, kind, seed=0):
-    what = {Kind.KEEP: "keep", Kind.MEASURE: "boxes"}.get(kind, "train")
-    return CommandLine(Run(arm, seed), kind, what, ("x",))
+def command(arm, kind, seed=0, what=None):
+    named = {Kind.KEEP: "keep", Kind.MEASURE: "boxes", Kind.FILM: "film climbing"}
+    return CommandLine(Run(arm, seed), kind, what or named.get(kind, "train"), ("x",))
 
 
 def chain(arm, *kinds):
@@ -118,6 +119,47 @@ def test_what_is_nearest_to_a_result_goes_first(tmp_path):
         *("trained-0 keep", "kept-0 boxes", "trained-0 boxes"),
         *("begun-0 train", "begun-0 keep", "new-0 train", "new-0 keep", "new-0 boxes"),
     ]
+
+
+@pytest.mark.parametrize("measure_at_once", [1, 2, 8])
+def test_measurements_of_a_run_go_at_once_and_share_its_place(measure_at_once, tmp_path):
+    names = ["boxes", "gaps", "stairs"]
+    setup = Setup(tmp_path, takes={"a-0 gaps": 25.0})
+    several = [command("a", Kind.MEASURE, what=name) for name in names]
+    chains = [
+        Chain([command("a", Kind.KEEP), *several, command("a", Kind.FILM)]),
+        chain("b", Kind.TRAIN),
+    ]
+    setup.run(chains, measure_at_once=measure_at_once)
+    assert setup.order == [
+        *("a-0 keep", "a-0 boxes", "a-0 gaps", "a-0 stairs", "a-0 film climbing", "b-0 train")
+    ]
+    assert setup.most == min(measure_at_once, 3)
+    begun = {label: s for s, label in setup.started}
+    spans = {1: (10, 20, 45, 55), 2: (10, 10, 20, 35), 8: (10, 10, 10, 35)}[measure_at_once]
+    assert [begun[label] for label in setup.order[1:5]] == [pytest.approx(x, abs=1) for x in spans]
+    assert (tmp_path / "logs" / "a-0-film-climbing.log").is_file()
+    assert all(not chain.commands for chain in chains)
+
+
+@pytest.mark.parametrize(
+    ("on_gpu", "at_once", "wanted"), [(True, 1, 16), (True, 6, 2), (True, 40, 1), (False, 2, 1)]
+)
+def test_measurements_go_at_once_on_a_gpu_as_far_as_there_are_cores(
+    on_gpu, at_once, wanted, monkeypatch
+):
+    monkeypatch.setattr(work.openmp, "usable_cores", lambda: 16)
+    assert work.measurements(on_gpu, at_once) == wanted
+
+
+def test_a_measurement_that_fails_ends_its_run_but_not_those_beside_it(tmp_path):
+    names = ["boxes", "gaps", "stairs"]
+    setup = Setup(tmp_path, takes={"a-0 gaps": 20.0}, codes={"a-0 boxes": 2})
+    several = Chain([command("a", Kind.MEASURE, what=name) for name in names])
+    setup.run([several], measure_at_once=2)
+    assert setup.order == ["a-0 boxes", "a-0 gaps"]
+    assert several.failed == "a-0 boxes failed (exit code 2): the reason"
+    assert [c.what for c in several.commands] == ["boxes", "stairs"]
 
 
 def test_time_that_is_up_stops_what_runs_and_begins_nothing_new(tmp_path):

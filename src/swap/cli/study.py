@@ -35,7 +35,8 @@ class Args:
     """Folder of the study; by default out/study/NAME."""
     at_once: int = 1
     """Runs at the same time on one GPU, under NVIDIA's MPS if it is installed. On an H200, 4 at
-    once make 1.5 times as many steps as one after the other."""
+    once make 1.5 times as many steps as one after the other. There the measurements of a run go
+    at once, too, as far as there are cores."""
     minutes: float | None = None
     """Stop cleanly after this many minutes; the next call goes on."""
     arms: tuple[str, ...] = ()

@@ -6,7 +6,8 @@
     FOLDER/metrics/ARM-SEED.jsonl     how they learned; there once a run is done
     FOLDER/measured/NAME/ARM-SEED.json
     FOLDER/films/NAME/ARM-SEED.*      films, and strips of pictures of them
-    FOLDER/logs/ARM-SEED.log          what the commands said
+    FOLDER/logs/ARM-SEED.log          what training and keeping said
+    FOLDER/logs/ARM-SEED-NAME.log     what a measurement or film said
     FOLDER/*.png, report.md           figures and tables
 
 Tables and figures need only metrics and measurements; measurements need only models.
@@ -76,8 +77,14 @@ class Folder:
     def film(self, name: str, run: Run, ending: str = ".png") -> Path:
         return self.root / "films" / name / f"{run.name}{ending}"
 
-    def log(self, run: Run) -> Path:
-        return self.root / "logs" / f"{run.name}.log"
+    def log(self, run: Run, name: str | None = None) -> Path:
+        """`name`: that of a measurement or film, which may run beside others of its run."""
+        end = "" if name is None else f"-{name.replace(' ', '-')}"
+        return self.root / "logs" / f"{run.name}{end}.log"
+
+    def log_of(self, command: CommandLine) -> Path:
+        measures = command.kind in (Kind.MEASURE, Kind.FILM)
+        return self.log(command.run, command.what if measures else None)
 
     @property
     def study(self) -> Path:

@@ -61,12 +61,19 @@ class Chain:
     """The commands that are left of one run."""
 
     commands: list[CommandLine]
-    process: Process | None = None
+    running: dict[CommandLine, Process] = field(default_factory=dict)
     failed: str | None = None
 
     @property
     def idle(self) -> bool:
-        return bool(self.commands) and self.process is None and self.failed is None
+        return bool(self.commands) and not self.running and self.failed is None
+
+    @property
+    def measurements(self) -> list[CommandLine]:
+        """Those that may start beside what runs: if it measures, none needs another."""
+        if self.failed or any(command.kind is not Kind.MEASURE for command in self.running):
+            return []
+        return [c for c in self.commands if c.kind is Kind.MEASURE and c not in self.running]
 
 
 @dataclass
@@ -77,6 +84,9 @@ class Pool:
     chains: Sequence[Chain]
     start: Start
     at_once: int = 1
+    """Runs that are worked on at the same time."""
+    measure_at_once: int = 1
+    """Measurements of one of them at the same time."""
     minutes: float | None = None
     say: Callable[[str], None] = print
     listens: bool = True
@@ -110,7 +120,7 @@ class Pool:
                     break
                 if self.now() >= next_s:
                     next_s = self.now() + STATUS_S
-                    self.say(self.status([chain.commands[0] for chain in self._running]))
+                    self.say(self.status([c for chain in self._running for c in chain.running]))
                 self.sleep(POLL_S)
             self.signal = interrupt.signal
 
@@ -128,7 +138,7 @@ class Pool:
 
     @property
     def _running(self) -> list[Chain]:
-        return [chain for chain in self.chains if chain.process is not None]
+        return [chain for chain in self.chains if chain.running]
 
     def _asked(self, interrupt: Interrupt, begun: float) -> str | None:
         if interrupt.asked:
@@ -141,36 +151,46 @@ class Pool:
 
     def _tell(self) -> float:
         for chain in self._running:
-            assert chain.process is not None
-            chain.process.terminate()
+            for process in chain.running.values():
+                process.terminate()
         return self.now()
 
     def _reap(self) -> None:
         for chain in self._running:
-            assert chain.process is not None
-            code = chain.process.poll()
-            if code is None:
-                continue
-            chain.process, command = None, chain.commands[0]
-            if code == 0:
-                chain.commands.pop(0)
-                self.say(f"done: {command.label}")
-            elif self.stopped is None:
-                log = self.folder.log(command.run)
-                chain.failed = f"{command.label} failed (exit code {code}): {last_line(log)}"
-                self.say(f"{chain.failed} ({log})")
+            for command, process in list(chain.running.items()):
+                code = process.poll()
+                if code is None:
+                    continue
+                del chain.running[command]
+                if code == 0:
+                    chain.commands.remove(command)
+                    self.say(f"done: {command.label}")
+                elif self.stopped is None:
+                    log = self.folder.log_of(command)
+                    chain.failed = f"{command.label} failed (exit code {code}): {last_line(log)}"
+                    self.say(f"{chain.failed} ({log})")
 
     def _fill(self) -> None:
         """Starts commands: those nearest to a result first, then in the order of the study."""
+        for chain in self._running:
+            self._fill_up(chain)
         while len(self._running) < self.at_once:
             ready = [chain for chain in self.chains if chain.idle]
             if not ready:
                 return
             chain = min(ready, key=lambda chain: chain.commands[0].kind)
-            command = chain.commands[0]
-            verb = {Kind.RESUME: "go on with", Kind.TRAIN: "begin"}.get(command.kind, "now")
-            self.say(f"{verb}: {command.label}")
-            chain.process = self.start(command, self.folder.log(command.run))
+            self._begin(chain, chain.commands[0])
+            self._fill_up(chain)
+
+    def _fill_up(self, chain: Chain) -> None:
+        """Starts more measurements of a run that is being measured."""
+        for command in chain.measurements[: self.measure_at_once - len(chain.running)]:
+            self._begin(chain, command)
+
+    def _begin(self, chain: Chain, command: CommandLine) -> None:
+        verb = {Kind.RESUME: "go on with", Kind.TRAIN: "begin"}.get(command.kind, "now")
+        self.say(f"{verb}: {command.label}")
+        chain.running[command] = self.start(command, self.folder.log_of(command))
 
 
 def last_line(log: Path) -> str:

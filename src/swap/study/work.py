@@ -59,6 +59,7 @@ def run_study(
             chains,
             start or start_process({**env, **threads(on_gpu, at_once)}),
             at_once=at_once,
+            measure_at_once=measurements(on_gpu, at_once),
             minutes=minutes,
             say=say,
             status=partial(status_line, study, folder),
@@ -78,6 +79,12 @@ def is_done(study: Study, folder: Folder, run: Run, device: str) -> bool:
 def wanted(command: CommandLine, only: str | None) -> bool:
     measures = command.kind in (Kind.MEASURE, Kind.FILM)
     return only is None or measures == (only == "measure")
+
+
+def measurements(on_gpu: bool, at_once: int) -> int:
+    """How many measurements of one run go at once: on a GPU, which one leaves mostly idle, as many
+    as have a core."""
+    return max(1, openmp.usable_cores() // at_once) if on_gpu else 1
 
 
 def threads(on_gpu: bool, at_once: int) -> dict[str, str]:
