@@ -34,15 +34,15 @@ def courses(n=3):
 def test_a_robot_that_mirrors_does_there_what_it_did_here(monkeypatch):
     lively(monkeypatch)
     found = of.paired_trials(tiny_swap.robot(), courses())
-    assert found.alike == 1.0
-    assert found.parted == 0.0
+    assert found.same_end == 1.0
+    assert found.apart == 0.0
     assert (found.reason != int(EndReason.RUNNING)).all()
 
 
 def test_a_plain_robot_parts_from_its_image(monkeypatch):
     lively(monkeypatch)
     found = of.paired_trials(tiny_swap.robot(sees=False, acts=False), courses())
-    assert found.parted == 1.0
+    assert found.apart == 1.0
 
 
 def test_the_shares_are_counted_by_pair():
@@ -52,11 +52,11 @@ def test_the_shares_are_counted_by_pair():
         torch.tensor([won, fell, fell, fell]),
         torch.tensor([0.0, 2.0, 1e-9, 0.04]),
     )
-    assert (found.alike, found.parted, found.success) == (0.75, 0.25, (0.5, 0.25))
+    assert (found.same_end, found.apart, found.success) == (0.75, 0.25, (0.5, 0.25))
 
 
 def test_check_model_tells_and_judges_whole_trials(tmp_path, monkeypatch, capsys):
-    told = {"alike": 1.0}
+    told = {"same end": 1.0}
 
     def tried(robot, families, trials, device, seed):
         yield from ({"family": name, "pairs": trials, **told} for name in families)
@@ -69,9 +69,9 @@ def test_check_model_tells_and_judges_whole_trials(tmp_path, monkeypatch, capsys
     assert json.loads(file.read_text())["rows"][-1] == {
         "family": "tilted_box",
         "pairs": 5,
-        "alike": 1.0,
+        "same end": 1.0,
         "pass": True,
     }
-    told["alike"] = 0.9
+    told["same end"] = 0.9
     assert cli.dispatch(words) == 1
     assert "FAILED: trials on tilted_box" in capsys.readouterr().out

@@ -171,7 +171,7 @@ def test_motion_reconstruction_and_pairs_are_means_over_seeds(study, folder):
         put(folder.measured("seen", run), facts=facts)
         put(
             folder.measured("pairs", run),
-            rows=[{"part": "actor"}, {**pair, "alike": x, "parted": 0}],
+            rows=[{"part": "actor"}, {**pair, "same end": x, "5 cm apart": 0}],
         )
     results = read_results(study, folder)
     (row,) = tables.motion_table(results)
@@ -180,7 +180,7 @@ def test_motion_reconstruction_and_pairs_are_means_over_seeds(study, folder):
     assert (row["side"], row["error, m"]) == ("left", "0.2")
     assert row["largest gap to the mirror image, m"] == "0.3"
     (row,) = tables.mirrored_table(results)
-    assert (row["family"], row["pairs"], row["alike"], row["parted"]) == (
+    assert (row["family"], row["pairs"], row["same end"], row["5 cm apart"]) == (
         "tilted_box",
         8,
         "0.2",

@@ -27,8 +27,8 @@ BEHAVIOUR_NOTES = (
     "error: the largest distance between a robot and its partner's mirror image.",
 )
 TRIAL_NOTES = (
-    "Whole trials in the same pairs, at three sizes of each family. alike: share of the pairs that "
-    "end for the same reason; parted: whose bases were more than 5 cm apart, mirrored.",
+    "Whole trials in the same pairs, at three sizes of each family. same end: share of "
+    "the pairs that end for the same reason; 5 cm apart: whose bases were at some time, mirrored.",
 )
 
 
@@ -51,7 +51,7 @@ class Args:
     """Control steps."""
     trials: int = 0
     """Also run this many whole trials of each family, and as many mirrored ones, which must end
-    alike."""
+    the same."""
     seed: int = 0
     """Seed of courses, starts and noise."""
     device: str = "cpu"
@@ -71,7 +71,7 @@ def run(args: Args) -> int:
         raise UserError(f"--steps {args.steps} shows no motion; use 2 or more")
     from swap.courses import FAMILIES
     from swap.evaluate.model_audit import LIMIT_M, ModelAudit
-    from swap.evaluate.paired_trials import ALIKE, mirrored_trial_rows
+    from swap.evaluate.paired_trials import MOST_END_SAME, mirrored_trial_rows
     from swap.presets.user_code import preset_from_user
     from swap.runs.trained_robot import load_trained, untrained
 
@@ -93,7 +93,9 @@ def run(args: Args) -> int:
     if args.trials:
         trials = list(mirrored_trial_rows(robot, audit.families, args.trials, device, args.seed))
         acts = audit.declared_equivariant["actor"]
-        trials = [{**row, "pass": row["alike"] >= ALIKE if acts else None} for row in trials]
+        trials = [
+            {**row, "pass": row["same end"] >= MOST_END_SAME if acts else None} for row in trials
+        ]
         show(
             Report(
                 f"Mirrored trials ({robot.name}, iteration {robot.iteration})", trials, TRIAL_NOTES

@@ -24,10 +24,10 @@ from swap.policy import Agent
 from swap.runs.trained_robot import TrainedRobot
 
 APART_M = 0.05
-"""Two robots of a pair have parted if their bases were ever further apart than this."""
-ALIKE = 0.99
-"""Fraction of the pairs of an equivariant robot that must end alike. All that were tried did; but
-walking amplifies the rounding of the physics, so among very many pairs one may part."""
+"""Two robots of a pair count as apart if their bases were ever further apart than this."""
+MOST_END_SAME = 0.99
+"""Fraction of the pairs of an equivariant robot that must end the same. All that were tried did;
+but walking amplifies the rounding of the physics, so among very many pairs one may not."""
 
 
 @dataclass(frozen=True)
@@ -39,12 +39,13 @@ class PairedResults:
     apart_m: Tensor  # how far the bases were apart at most, one of them mirrored
 
     @property
-    def alike(self) -> float:
+    def same_end(self) -> float:
         """Fraction of the pairs that end for the same reason."""
         return float((self.reason == self.mirrored_reason).float().mean())
 
     @property
-    def parted(self) -> float:
+    def apart(self) -> float:
+        """Fraction of the pairs whose bases were further apart than `APART_M`."""
         return float((self.apart_m > APART_M).float().mean())
 
     @property
@@ -109,6 +110,6 @@ def mirrored_trial_rows(
             "pairs": trials,
             "success": left,
             "success, mirrored": right,
-            "alike": found.alike,
-            "parted": found.parted,
+            "same end": found.same_end,
+            "5 cm apart": found.apart,
         }

@@ -45,8 +45,8 @@ SECTIONS: tuple[tuple[str, str, Callable[[Results], list[tables.Row]]], ...] = (
     ("How they move", "`swap gait` says what the columns mean.", tables.motion_table),
     (
         "Mirrored trials",
-        "Pairs of trials on a course and its mirror image, with mirrored random numbers. alike: "
-        "the share that ends for the same reason.",
+        "Pairs of trials on a course and its mirror image, with mirrored random numbers. same "
+        "end: the share that ends for the same reason; 5 cm apart: whose bases were at some time.",
         tables.mirrored_table,
     ),
     (

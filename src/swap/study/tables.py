@@ -223,11 +223,11 @@ def mirrored_table(results: Results) -> list[Row]:
     for _, files in results.by_command("check model"):
         for arm in results.study.arms:
             mine = [file for run, file in files.items() if run.arm == arm]
-            tried = [row for file in mine for row in file["rows"] if "alike" in row]
+            tried = [row for file in mine for row in file["rows"] if "same end" in row]
             for family in dict.fromkeys(row["family"] for row in tried):
                 some = [row for row in tried if row["family"] == family]
                 labels = {"family": family, "arm": arm, "pairs": sum(row["pairs"] for row in some)}
-                names = ("success", "success, mirrored", "alike", "parted")
+                names = ("success", "success, mirrored", "same end", "5 cm apart")
                 rows.append(labels | {name: _mean([row[name] for row in some]) for name in names})
     return rows
 
