@@ -67,5 +67,6 @@ def test_without_films_a_run_is_done(tmp_path):
     folder.metrics(run).write_text("{}\n")
     assert not is_done(study, folder, run, "cpu")
     folder.measured("boxes", run).write_text("{}")
+    folder.model(run).touch()
     assert [c.kind for c in commands_left(study, folder, run, "cpu")] == [Kind.FILM]
     assert is_done(study, folder, run, "cpu")

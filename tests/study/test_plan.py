@@ -28,8 +28,8 @@ def folder(study, tmp_path):
     return there
 
 
-def commands(study, folder):
-    return [(c.what, c.kind) for c in plan.commands_left(study, folder, RUN, "cpu")]
+def commands(study, folder, run=RUN):
+    return [(c.what, c.kind) for c in plan.commands_left(study, folder, run, "cpu")]
 
 
 def made(file: Path, text: str = "") -> None:
@@ -98,6 +98,19 @@ def test_what_is_kept_and_measured_is_not_done_again_even_without_the_runs(study
     assert commands(study, folder) == []
     folder.model(RUN).unlink()
     assert plan.missing_model(folder, plan.commands_left(study, folder, RUN, "cpu")) is None
+
+
+def test_a_film_is_drawn_of_the_first_seed_if_its_model_is_there(study, folder):
+    study = replace(study, film={"climbing": ("--family", "box", "--size", "0.2")})
+    first = Run(RUN.arm, study.seeds[0])
+    assert commands(study, folder, first) == [*ALL, ("film climbing", Kind.FILM)]
+    for file in (folder.metrics(first), folder.measured("boxes", first)):
+        made(file)
+    assert commands(study, folder, first) == []  # what was kept of it has no models
+    made(folder.model(first))
+    assert commands(study, folder, first) == [("film climbing", Kind.FILM)]
+    assert RUN.seed != first.seed
+    assert commands(study, folder) == ALL
 
 
 def test_what_was_measured_of_a_robot_before_is_measured_anew(study, folder):

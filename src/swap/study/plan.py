@@ -143,7 +143,9 @@ def commands_left(study: Study, folder: Folder, run: Run, device: str) -> list[C
             out.append(CommandLine(run, Kind.MEASURE, name, tuple(words)))
     for name, typed in study.film.items():
         still = folder.film(name, run)
-        if run.seed == study.seeds[0] and not (done and still.is_file()):
+        # A folder that was kept without its models goes on with the runs that are left.
+        there = still.is_file() or not folder.model(run).is_file()
+        if run.seed == study.seeds[0] and not (done and there):
             words = ["play", str(folder.model(run)), *typed, "--device", device]
             words += ["--out", str(folder.film(name, run, ".mp4")), "--still", str(still)]
             out.append(CommandLine(run, Kind.FILM, f"film {name}", tuple(words)))
@@ -190,7 +192,7 @@ def trained(study: Study, home: Path) -> bool:
 
 def missing_model(folder: Folder, commands: Sequence[CommandLine]) -> str | None:
     """Why the commands cannot run, or None: the model of a finished run is missing."""
-    if not commands or commands[0].kind not in (Kind.MEASURE, Kind.FILM):
+    if not commands or commands[0].kind is not Kind.MEASURE:
         return None
     run = commands[0].run
     if folder.model(run).is_file():
