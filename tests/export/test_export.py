@@ -200,7 +200,7 @@ def test_a_graph_that_is_none_is_one_line(copy):
         Runtime(read_bundle(copy))
 
 
-def reading(*groups, observations=("action", "lin_vel")):
+def reading(*groups, observations=("action", "lin_vel", "joint_pos", "ang_vel")):
     """The small robot, whose actor reads these groups."""
     robot = tiny_swap.robot()
     env = replace(robot.cfg.env, observations=observations)
@@ -213,6 +213,7 @@ def reading(*groups, observations=("action", "lin_vel")):
     [
         ("latent", "command", "history"),
         ("proprioception", "action", "latent"),
+        ("joint_pos", "ang_vel", "latent"),
         ("history", "latent"),  # no command
         ("command", "latent"),  # no joint
         ("latent",),

@@ -136,13 +136,13 @@ def seeing(device, *, capture, mirrored, augments, n=16):
 
 
 @pytest.mark.parametrize(
-    ("mirrored", "augments"), [("sampled", True), ("mode", False), ("mode", True)]
+    ("mirrored", "augments"), [("sampled", True), ("noiseless", False), ("noiseless", True)]
 )
 def test_latents_of_mirrored_worlds_are_recorded(mirrored, augments):
     kinds = {"mirrored": mirrored, "augments": augments}
     ours, recorded = seeing("cuda", capture=True, **kinds)
     theirs, called = seeing("cuda", capture=False, **kinds)
-    assert len(ours.latents) == {"sampled": 2, "mode": 3}[mirrored]
+    assert len(ours.latents) == {"sampled": 2, "noiseless": 3}[mirrored]
     for work in (ours.reset, ours.tick, recorded.step):
         assert work._graph is not None
     for name, h in ours.latents.items():

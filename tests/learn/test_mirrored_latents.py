@@ -5,7 +5,7 @@ import torch
 import toy_model
 from swap.learn import ReplayBuffer
 from swap.learn.latent_tracker import IMAGES, LatentTracker
-from swap.learn.mirrored_inputs import MIRRORED_LATENT, MODE_LATENT, MirroredInputs
+from swap.learn.mirrored_inputs import MIRRORED_LATENT, NOISELESS_LATENT, MirroredInputs
 from swap.policy import ActorCritic, LatentState, PolicyCfg
 from toy_model import SPACES
 
@@ -86,7 +86,7 @@ def test_without_noise_the_mirrored_latent_is_the_mirror_image():
 
     replay = ReplayBuffer(model, N, 16, torch.device("cpu"))
     tracker = LatentTracker(
-        model, replay, noise, torch.device("cpu"), capture=False, mirrored="mode"
+        model, replay, noise, torch.device("cpu"), capture=False, mirrored="noiseless"
     )
     alone = LatentState(model, N, "cpu")
     for t in range(10):
@@ -99,7 +99,7 @@ def test_without_noise_the_mirrored_latent_is_the_mirror_image():
         tracker.record(action)
         alone.record(action)
     assert len(drawn) == len(range(0, 10, model.k))  # only what the robots act on is drawn
-    assert torch.equal(tracker.latents[MODE_LATENT], alone.h)
+    assert torch.equal(tracker.latents[NOISELESS_LATENT], alone.h)
     mirror_image = model.latent_layout.rep(alone.h)
     assert torch.equal(tracker.latents[MIRRORED_LATENT], mirror_image)
     assert not torch.equal(tracker.h, alone.h)

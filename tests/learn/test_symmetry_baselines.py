@@ -70,9 +70,9 @@ def test_a_symmetric_robot_that_sees_has_no_penalty_either():
         figures = trainer.iterate()
         assert figures["ppo/asymmetry"] == figures["ppo/value_asymmetry"] == 0.0
     roll = trainer.rollout
-    assert roll.mode.actor.abs().max() > 0.1
-    for read, mode in zip(roll.inputs, roll.mode, strict=True):
-        assert not torch.equal(read, mode)  # the robot itself acts on what it drew
+    assert roll.noiseless.actor.abs().max() > 0.1
+    for read, noiseless in zip(roll.inputs, roll.noiseless, strict=True):
+        assert not torch.equal(read, noiseless)  # the robot itself acts on what it drew
 
 
 def test_a_plain_robot_that_sees_is_penalised_for_what_it_reads_without_noise():
@@ -87,7 +87,7 @@ def test_a_plain_robot_that_sees_is_penalised_for_what_it_reads_without_noise():
     trainer = cfg.build("cpu")
     trainer.iterate()
     batch, actor = trainer.rollout.take(torch.arange(12)), trainer.policy.actor.mlp
-    apart = actor(batch.mirrored_actor) - SPACES.action.rep(actor(batch.mode_actor))
+    apart = actor(batch.mirrored_actor) - SPACES.action.rep(actor(batch.noiseless_actor))
     mean = (batch.mean_weight * apart.square().mean(-1)).sum()
     got = trainer.ppo._losses(batch)["asymmetry"]
     torch.testing.assert_close(got, mean)
@@ -182,14 +182,16 @@ def test_without_noise_no_mirrored_sample_of_a_symmetric_robot_is_clipped(noise,
     losses = trainer.ppo._losses(batch)
     assert (losses["mirrored_clipped"] > 0) == clipped
     if clipped:
-        assert batch.mode_actor is batch.mode_log_prob is None
+        assert batch.noiseless_actor is batch.noiseless_log_prob is None
         return
-    pi = trainer.policy.actor(batch.mode_actor)
+    pi = trainer.policy.actor(batch.noiseless_actor)
     wanted = Normal(pi.mean, pi.std.expand_as(pi.mean)).log_prob(batch.action).sum(-1)
-    torch.testing.assert_close(batch.mode_log_prob, wanted)
-    assert not torch.allclose(batch.mode_log_prob, batch.log_prob)  # the robot acts on what it drew
+    torch.testing.assert_close(batch.noiseless_log_prob, wanted)
+    assert not torch.allclose(
+        batch.noiseless_log_prob, batch.log_prob
+    )  # the robot acts on what it drew
     mirrored = trainer.ppo.mirrored(batch)
-    assert torch.equal(mirrored.log_prob, batch.mode_log_prob)
+    assert torch.equal(mirrored.log_prob, batch.noiseless_log_prob)
     trainer.iterate()
 
 

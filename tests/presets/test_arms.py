@@ -11,7 +11,7 @@ import torch
 from swap.cli import main as cli
 from swap.env import TerminationCfg
 from swap.evaluate.arms import LIMIT
-from swap.learn.mirrored_inputs import MIRRORED_LATENT, MODE_LATENT
+from swap.learn.mirrored_inputs import MIRRORED_LATENT, NOISELESS_LATENT
 from swap.learn.ppo import PPO
 from swap.learn.symmetry_baselines import AugmentedPPO, PenalisedPPO
 from swap.presets import PRESETS
@@ -139,8 +139,8 @@ def test_only_those_pay_for_the_mirror_that_look_into_it(name):
     assert type(trainer.ppo) is kinds.get(name, PPO)
     assert (trainer.collector.mirrored_inputs is not None) == looks
     assert bool(trainer.rollout.mirrored) == looks
-    assert bool(trainer.rollout.mode) == (name == "symloss")
-    latents = {"symloss": [MIRRORED_LATENT, MODE_LATENT], "augment": [MIRRORED_LATENT]}
+    assert bool(trainer.rollout.noiseless) == (name == "symloss")
+    latents = {"symloss": [MIRRORED_LATENT, NOISELESS_LATENT], "augment": [MIRRORED_LATENT]}
     tracked = list(trainer.collector.latent_tracker.latent_states)
     assert tracked == ["latent", *latents.get(name, [])]
     assert ("mirrored_h" in trainer.learner.replay.data) == (name == "augment")
@@ -167,10 +167,10 @@ def test_the_rollout_keeps_the_latents_of_every_step():
         assert torch.equal(history, groups["history"].rep(obs["history"]).clamp(-10, 10))
         assert torch.equal(rest[:, :3], groups["command"].rep(obs["command"]))
         assert torch.equal(rest[:, 3:], obs[MIRRORED_LATENT])
-        assert torch.equal(trainer.rollout.mode.critic[t, :, -deter:], obs[MODE_LATENT])
+        assert torch.equal(trainer.rollout.noiseless.critic[t, :, -deter:], obs[NOISELESS_LATENT])
     assert obs[MIRRORED_LATENT].abs().max() > 0.01
     assert not torch.equal(obs[MIRRORED_LATENT], obs["latent"])
-    assert not torch.equal(obs[MODE_LATENT], obs["latent"])
+    assert not torch.equal(obs[NOISELESS_LATENT], obs["latent"])
 
 
 def test_swap_arms_measures_what_each_constrains(capsys, tmp_path):

@@ -194,6 +194,21 @@ def test_cards_of_before_give_the_configs_they_gave(name):
         )
 
 
+@pytest.mark.parametrize("density", ["sample", "mirrored"])
+def test_the_density_of_mirrored_samples_is_no_option_any_more(density):
+    cfg = to_json(get_preset("augment"))
+    cfg["symmetry"] = {"kind": "augment", "actor": 4.0, "critic": 0.0, "density": density}
+    card = {KEY: 5, "preset": "augment", "cfg": cfg}
+    if density == "mirrored":
+        with pytest.raises(DamagedError, match=r"symmetry.density=mirrored, which diverged"):
+            upgraded(card, {})
+        return
+    new, tensors = upgraded(card, {"collector/mode_latent/h": torch.ones(1)})
+    assert from_json(SwapCfg, new["cfg"]) == get_preset("augment")
+    assert list(tensors) == ["collector/noiseless_latent/h"]
+    assert migrations.option_today("--symmetry.density").startswith("gone")
+
+
 def test_a_file_of_before_holds_what_its_run_holds():
     model, kept = read_model(DATA / "swap-run-0"), read_model(DATA / "kept-0.safetensors")
     assert model.cfg == replace(kept.cfg, run=model.cfg.run)

@@ -2,6 +2,7 @@
 on."""
 
 import json
+import re
 import shlex
 import shutil
 import signal
@@ -210,20 +211,72 @@ def test_a_measurement_may_be_corrected_until_something_was_measured(tiny, tmp_p
         study(tiny, *words)
 
 
-def test_a_preset_that_changed_between_two_sittings_is_told(
-    tiny, tmp_path, in_process, monkeypatch
+@pytest.fixture
+def changed_preset(tiny, tmp_path, in_process, monkeypatch):
+    """A study of which seed 0 of one arm is trained, and whose preset has changed since."""
+    assert study(tiny, "--out", tmp_path / "s", "--arms", "mirror", "--seeds", 0) == 0
+    monkeypatch.setitem(PRESETS.added, "tiny", replace(TINY, ppo=replace(TINY.ppo, clip=0.3)))
+    return ["--out", tmp_path / "s"]
+
+
+TINY = PRESETS["tiny"]
+TOLD = r"since its first run, the options of mirror .*: ppo.clip 0.2 -> 0.3; go on"
+
+
+def test_a_preset_that_changed_between_two_sittings_is_told(tiny, changed_preset, monkeypatch):
+    with pytest.raises(UserError, match=TOLD):
+        study(tiny, *changed_preset, "--arms", "mirror")
+    with pytest.raises(UserError, match=TOLD):
+        study(tiny, *changed_preset, "--print")
+    monkeypatch.setitem(PRESETS.added, "tiny", TINY)
+    assert study(tiny, *changed_preset, "--arms", "mirror") == 0
+
+
+@pytest.mark.parametrize(
+    "words",
+    [["--only", "measure"], ["--only", "figures"], ["--seeds", 0, "--arms", "mirror"]],
+)
+def test_a_changed_preset_matters_to_what_is_trained_alone(words, tiny, changed_preset):
+    assert study(tiny, *changed_preset, *words) == 0
+
+
+def test_another_arm_of_the_same_preset_begins_with_what_it_means_now(
+    tiny, changed_preset, tmp_path
 ):
-    words = ["--out", tmp_path / "s", "--arms", "mirror"]
-    assert study(tiny, *words, "--seeds", 0) == 0
-    before = PRESETS["tiny"]
-    monkeypatch.setitem(PRESETS.added, "tiny", replace(before, ppo=replace(before.ppo, clip=0.3)))
-    with pytest.raises(
-        UserError, match=r"since mirror-0 was trained, .*ppo.clip 0.2 -> 0.3; go on"
-    ):
-        study(tiny, *words)
-    assert study(tiny, *words, "--only", "figures") == 0  # nothing is trained
-    monkeypatch.setitem(PRESETS.added, "tiny", before)
-    assert study(tiny, *words) == 0
+    assert study(tiny, *changed_preset, "--arms", "plain", "--seeds", 0) == 0
+    told = [
+        json.loads((tmp_path / f"s/configs/{arm}.json").read_text()) for arm in ("mirror", "plain")
+    ]
+    assert [x["cfg"]["ppo"]["clip"] for x in told] == [0.2, 0.3]
+
+
+def test_an_arm_that_is_trained_anew_means_what_it_means_now(tiny, changed_preset, tmp_path):
+    folder, run = Folder(tmp_path / "s"), Run("mirror", 0)
+    folder.metrics(run).unlink()
+    shutil.rmtree(folder.run(run))
+    assert study(tiny, *changed_preset, "--arms", "mirror", "--seeds", 0, "--only", "train") == 0
+    assert json.loads(folder.config("mirror").read_text())["cfg"]["ppo"]["clip"] == 0.3
+
+
+def test_a_damaged_config_of_an_arm_is_told(tiny, changed_preset, tmp_path):
+    (tmp_path / "s/configs/mirror.json").write_text("[1]")
+    with pytest.raises(UserError, match=r"mirror.json' cannot be read; remove it"):
+        study(tiny, *changed_preset, "--arms", "mirror")
+
+
+def test_arms_may_name_code_of_the_same_name_in_two_files(tiny, tmp_path, in_process):
+    text = "from swap.presets import PRESETS\nCALM = PRESETS['tiny']\n"
+    for name in ("v1", "v2"):
+        (tmp_path / f"{name}.py").write_text(text)
+    words = tiny.read_text()
+    for name, arm in (("v1", "mirror"), ("v2", "plain")):
+        words = re.sub(
+            rf'("?{arm}"? = ")--preset tiny', rf"\g<1>--preset {tmp_path}/{name}.py:CALM", words
+        )
+    tiny.write_text(words)
+    command = [tiny, "--out", tmp_path / "s", "--allow-code", "--only", "train"]
+    assert study(*command, "--seeds", 0) == 0
+    assert study(*command) == 0
 
 
 def test_figures_of_another_study_and_folders_of_runs_are_refused(tiny, tmp_path):

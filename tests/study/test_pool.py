@@ -143,13 +143,13 @@ def test_measurements_of_a_run_go_at_once_and_share_its_place(measure_at_once, t
 
 
 @pytest.mark.parametrize(
-    ("on_gpu", "at_once", "wanted"), [(True, 1, 16), (True, 6, 2), (True, 40, 1), (False, 2, 1)]
+    ("on_gpu", "at_once", "wanted"), [(True, 1, 4), (True, 6, 2), (True, 40, 1), (False, 2, 1)]
 )
 def test_measurements_go_at_once_on_a_gpu_as_far_as_there_are_cores(
     on_gpu, at_once, wanted, monkeypatch
 ):
     monkeypatch.setattr(work.openmp, "usable_cores", lambda: 16)
-    assert work.measurements(on_gpu, at_once) == wanted
+    assert work.measure_at_once(on_gpu, at_once) == wanted
 
 
 def test_a_measurement_that_fails_ends_its_run_but_not_those_beside_it(tmp_path):
@@ -160,6 +160,14 @@ def test_a_measurement_that_fails_ends_its_run_but_not_those_beside_it(tmp_path)
     assert setup.order == ["a-0 boxes", "a-0 gaps"]
     assert several.failed == "a-0 boxes failed (exit code 2): the reason"
     assert [c.what for c in several.commands] == ["boxes", "stairs"]
+
+
+def test_all_measurements_that_fail_are_told(tmp_path):
+    setup = Setup(tmp_path, codes={"a-0 boxes": 2, "a-0 gaps": 1})
+    both = Chain([command("a", Kind.MEASURE, what=name) for name in ("boxes", "gaps")])
+    setup.run([both], measure_at_once=2)
+    wanted = "a-0 boxes failed (exit code 2): the reason; a-0 gaps failed (exit code 1): the reason"
+    assert both.failed == wanted
 
 
 def test_time_that_is_up_stops_what_runs_and_begins_nothing_new(tmp_path):

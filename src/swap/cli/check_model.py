@@ -71,7 +71,7 @@ def run(args: Args) -> int:
         raise UserError(f"--steps {args.steps} shows no motion; use 2 or more")
     from swap.courses import FAMILIES
     from swap.evaluate.model_audit import LIMIT_M, ModelAudit
-    from swap.evaluate.paired_trials import MOST_END_SAME, mirrored_trial_rows
+    from swap.evaluate.paired_trials import MIN_SAME_END, mirrored_trial_rows
     from swap.presets.user_code import preset_from_user
     from swap.runs.trained_robot import load_trained, untrained
 
@@ -94,7 +94,7 @@ def run(args: Args) -> int:
         trials = list(mirrored_trial_rows(robot, audit.families, args.trials, device, args.seed))
         acts = audit.declared_equivariant["actor"]
         trials = [
-            {**row, "pass": row["same end"] >= MOST_END_SAME if acts else None} for row in trials
+            {**row, "pass": row["same end"] >= MIN_SAME_END if acts else None} for row in trials
         ]
         show(
             Report(

@@ -3,7 +3,7 @@ on."""
 
 import shlex
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -14,6 +14,7 @@ from swap.errors import UserError, unknown
 from swap.validate import check_numbers
 
 if TYPE_CHECKING:
+    from swap.study.arm_configs import Config
     from swap.study.plan import Folder
     from swap.study.study import Run, Study
 
@@ -35,8 +36,8 @@ class Args:
     """Folder of the study; by default out/study/NAME."""
     at_once: int = 1
     """Runs at the same time on one GPU, under NVIDIA's MPS if it is installed. On an H200, 4 at
-    once make 1.5 times as many steps as one after the other. There the measurements of a run go
-    at once, too, as far as there are cores."""
+    once make 1.5 times as many steps as one after the other. There up to four measurements
+    of a run go at once, too, as far as there are cores."""
     minutes: float | None = None
     """Stop cleanly after this many minutes; the next call goes on."""
     arms: tuple[str, ...] = ()
@@ -64,6 +65,7 @@ class Args:
 def run(args: Args) -> int:
     started_s = time.monotonic()
     from swap.runs.lock import locked
+    from swap.study.arm_configs import arms_to_train, check_configs, write_configs
     from swap.study.plan import Folder, check_folder, command_lines, create_folder
     from swap.study.report import write_report
     from swap.study.study import read_study
@@ -86,21 +88,30 @@ def run(args: Args) -> int:
         )
     runs = chosen_runs(study, args)
     check_folder(study, folder)
-    check(study, folder, args.device)
+    configs = check(study, folder, args.device)
+    if args.only == "measure":
+        configs = {}
+    else:
+        new = arms_to_train(study, folder, runs, args.device)
+        configs = {arm: configs[arm] for arm in new}
+    check_configs(study, folder, configs)
     if args.print:
         create_folder(study, folder)
+        write_configs(study, folder, configs)
         print("\n".join(command_lines(study, folder, args.device, args.study, runs)))
         return 0
     if args.slurm is not None:
         from swap.study.slurm import submit
 
         create_folder(study, folder)
+        write_configs(study, folder, configs)
         jobs = submit(study, folder, args.device, args.slurm, runs)
         print(f"submitted {len(jobs)} jobs: {', '.join(str(job.job_id) for job in jobs)}")
         print(f"when they are done: {figures_command(args)}")
         return 0
     with locked(folder.root):
         create_folder(study, folder)
+        write_configs(study, folder, configs)
         return work(study, folder, runs, args, started_s)
 
 
@@ -148,22 +159,29 @@ def chosen_runs(study: "Study", args: Args) -> list["Run"]:
     ]
 
 
-def check(study: "Study", folder: "Folder", device: str) -> None:
-    """Parses every command once, so that a mistake is reported now, not after an hour."""
+def check(study: "Study", folder: "Folder", device: str) -> dict[str, "Config"]:
+    """Parses every command once, so that a mistake is reported now, not after an hour; returns the
+    configs of the arms."""
+    from swap.cli.train import parse as parse_training
     from swap.courses.families import get_family
-    from swap.study.plan import Folder, commands_left
+    from swap.registry import forget
+    from swap.study.arm_configs import arm_config
+    from swap.study.plan import Folder, Kind, commands_left
     from swap.study.study import Run
 
-    nowhere = Folder(folder.root / ".new")
+    nowhere, configs = Folder(folder.root / ".new"), {}
     for arm in study.arms:
         for command in commands_left(study, nowhere, Run(arm, study.seeds[0]), device):
             try:
-                prepare(list(command.words))
+                if command.kind is Kind.TRAIN:
+                    forget()
+                    plan = parse_training(list(command.words[1:]))
+                    configs[arm] = arm_config(plan.preset, plan.cfg)
+                else:
+                    prepare(list(command.words))
             except UserError as error:
                 said = str(error).replace(str(nowhere.root), str(folder.root))
                 raise UserError(f"study '{study.name}', {command.label}: {said}") from None
-    for arm in study.arms:
-        check_config(study, folder, arm)
     for name, words in {**study.measure, **study.film}.items():
         try:
             check_courses(words)
@@ -174,28 +192,7 @@ def check(study: "Study", folder: "Folder", device: str) -> None:
             get_family(family)
         except UserError as error:
             raise UserError(f"study '{study.name}', [reach]: {error}") from None
-
-
-def check_config(study: "Study", folder: "Folder", arm: str) -> None:
-    """Raises a UserError if runs of an arm are left to train, and the words of the arm mean another
-    config now than when its first robots were trained: a preset may have changed meanwhile."""
-    from swap.cli.train import parse
-    from swap.runs.config import changes, to_json
-    from swap.runs.saved_model import read_model
-
-    runs = [run for run in study.runs if run.arm == arm]
-    kept = [run for run in runs if folder.model(run).is_file()]
-    left = [run for run in runs if not (folder.metrics(run).exists() or folder.run(run).exists())]
-    if not kept or not left:
-        return
-    before = read_model(folder.model(kept[-1])).cfg
-    now = parse([*study.options(kept[-1]), "--steps", f"{study.steps:.0f}"]).cfg
-    if told := changes(to_json(replace(before, run=now.run)), to_json(now)):
-        raise UserError(
-            f"study '{study.name}': since {kept[-1].name} was trained, the options of {arm} have "
-            f"come to mean something else: {'; '.join(told[:3])}{'; ...' * (len(told) > 3)}; go on "
-            f"with the version of swap that trained it, or give another --out"
-        )
+    return configs
 
 
 def check_courses(words: tuple[str, ...]) -> None:

@@ -25,7 +25,7 @@ from swap.runs.trained_robot import TrainedRobot
 
 APART_M = 0.05
 """Two robots of a pair count as apart if their bases were ever further apart than this."""
-MOST_END_SAME = 0.99
+MIN_SAME_END = 0.99
 """Fraction of the pairs of an equivariant robot that must end the same. All that were tried did;
 but walking amplifies the rounding of the physics, so among very many pairs one may not."""
 

@@ -26,7 +26,7 @@ from swap.symmetry import Layout
 from swap.world_model import WorldModel
 from swap.world_model.encoder import PROP_CLIP, Encoder
 
-NEWEST = {"proprioception": GROUPS["proprioception"], "action": ("action",)}
+NEWEST = {"proprioception": GROUPS["proprioception"], **{x: (x,) for x in GROUPS[HISTORY]}}
 """Groups that are parts of the command and of the newest step of the history, with their terms."""
 READS = ("history", "command", "latent", *NEWEST)
 """What a policy may read on a robot."""

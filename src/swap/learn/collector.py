@@ -158,9 +158,9 @@ class Collector:
         roll = self.rollout
         self.bad_action.add([(~torch.isfinite(roll.action.sum(-1))).sum()])
         roll.log_prob.copy_(self.policy.actor.rebuild(roll.mean, roll.std).log_prob(roll.action))
-        if roll.mode is not None and roll.mode_log_prob is not None:
-            pi = self.policy.actor.rebuild(self.policy.actor.mlp(roll.mode.actor), roll.std)
-            roll.mode_log_prob.copy_(pi.log_prob(roll.action))
+        if roll.noiseless is not None and roll.noiseless_log_prob is not None:
+            pi = self.policy.actor.rebuild(self.policy.actor.mlp(roll.noiseless.actor), roll.std)
+            roll.noiseless_log_prob.copy_(pi.log_prob(roll.action))
         read, value = roll.inputs.critic.flatten(0, 1), roll.value[:-1].view(-1)
 
         def evaluate(first: int, last: int) -> None:

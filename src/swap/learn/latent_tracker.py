@@ -11,13 +11,13 @@ import torch
 from torch import Tensor
 
 from swap.device.cuda_graph import GraphedCallable
-from swap.learn.mirrored_inputs import MIRRORED_LATENT, MODE_LATENT, MirroredLatent
+from swap.learn.mirrored_inputs import MIRRORED_LATENT, NOISELESS_LATENT, MirroredLatent
 from swap.learn.replay import ReplayBuffer
 from swap.policy import LATENT, LatentState, TickClock
 from swap.state_dict import join_states
 from swap.world_model import WorldModel
 
-Mirrored = Literal["no", "sampled", "mode"]
+Mirrored = Literal["no", "sampled", "noiseless"]
 IMAGES = ("depth_noisy", "depth_clean")
 HEIGHTS = ("body_heights", "foot_heights")
 """What a tick stores of an observation, besides what the world model reads."""
@@ -46,8 +46,8 @@ class LatentTracker:
         self.latent_states = {LATENT: self.latent_state}
         if self.mirrored is not None:
             self.latent_states[MIRRORED_LATENT] = self.mirrored
-        if mirrored == "mode":
-            self.latent_states[MODE_LATENT] = LatentState(model, n, device, self.clock)
+        if mirrored == "noiseless":
+            self.latent_states[NOISELESS_LATENT] = LatentState(model, n, device, self.clock)
         self.noisy = 2 if mirrored == "sampled" else 1
         """The first so many latents get noise."""
         self.draw_noise = noise

@@ -19,8 +19,9 @@ from swap.world_model import WorldModel
 
 MIRRORED_LATENT = "mirrored_latent"
 """The name under which a policy reads h of the mirrored world."""
-MODE_LATENT = "mode_latent"
-"""The name under which a penalty reads h of this world without noise: every z is its mode."""
+NOISELESS_LATENT = "noiseless_latent"
+"""The name of h of this world without noise, where every z is its mode. Penalties, and mirrored
+samples if they are to have no noise, compare it with the mirrored one."""
 
 
 class DeviceRep:
@@ -67,9 +68,9 @@ class MirroredInputs:
     def __call__(self, obs: Mapping[str, Tensor]) -> tuple[Tensor, ...]:
         """Actor's and critic's inputs in the mirrored worlds, then those here without noise."""
         there = self.policy.inputs(self._mirrored(obs))
-        if MODE_LATENT not in obs:
+        if NOISELESS_LATENT not in obs:
             return tuple(there)
-        return *there, *self.policy.inputs({**obs, LATENT: obs[MODE_LATENT]})
+        return *there, *self.policy.inputs({**obs, LATENT: obs[NOISELESS_LATENT]})
 
     def update_normalizers(self, obs: Mapping[str, Tensor], valid: Tensor | None) -> None:
         """Updates the normalisers with the mirror images, if `learn` was set."""

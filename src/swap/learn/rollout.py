@@ -22,9 +22,9 @@ class Batch(NamedTuple):
     weight: Tensor  # [M]: 1, or 0 for a step that is not valid
     mirrored_actor: Tensor | None = None  # [M, d_actor]: what is read in the mirror, if kept
     mirrored_critic: Tensor | None = None  # [M, d_critic]
-    mode_actor: Tensor | None = None  # [M, d_actor]: what is read here without noise, if kept
-    mode_critic: Tensor | None = None  # [M, d_critic]
-    mode_log_prob: Tensor | None = None  # [M]: of the action, as read without noise, if kept
+    noiseless_actor: Tensor | None = None  # [M, d_actor]: what is read here without noise, if kept
+    noiseless_critic: Tensor | None = None  # [M, d_critic]
+    noiseless_log_prob: Tensor | None = None  # [M]: of the action, as read without noise, if kept
 
     @property
     def mean_weight(self) -> Tensor:
@@ -45,12 +45,12 @@ class Rollout:
         device: torch.device,
         *,
         mirrored: bool = False,
-        mode: bool = False,
-        mode_density: bool = False,
+        noiseless: bool = False,
+        noiseless_density: bool = False,
     ) -> None:
-        """`mirrored`: also keep what the networks read in the mirrored worlds; `mode`: and what
-        they read here without noise of the latent; `mode_density`: and the densities of the
-        actions, if that is read."""
+        """`mirrored`: also keep what the networks read in the mirrored worlds; `noiseless`: and
+        what they read here without noise of the latent; `noiseless_density`: and the densities of
+        the actions, if that is read."""
 
         def make(*shape: int, dtype: torch.dtype = torch.float32) -> Tensor:
             return torch.zeros(shape, dtype=dtype, device=device)
@@ -61,12 +61,12 @@ class Rollout:
         self.steps, self.n = steps, n
         self.inputs = inputs()
         self.mirrored = inputs() if mirrored else None
-        self.mode = inputs() if mode else None
+        self.noiseless = inputs() if noiseless else None
         self.action, self.mean = make(steps, n, action), make(steps, n, action)
         self.std = make(orbits)
         """The std of all these actions, one for each orbit; it does not depend on the state."""
         self.log_prob, self.value = make(steps, n), make(steps + 1, n)
-        self.mode_log_prob = make(steps, n) if mode_density else None
+        self.noiseless_log_prob = make(steps, n) if noiseless_density else None
         self.reward, self.weight = make(steps, n), make(steps, n)
         self.terminated, self.truncated, self.valid = (
             make(steps, n, dtype=torch.bool) for _ in range(3)
@@ -76,7 +76,7 @@ class Rollout:
     @property
     def all_inputs(self) -> tuple[Tensor, ...]:
         """Those of actor and critic: as they read them, mirrored, without noise."""
-        return *self.inputs, *(self.mirrored or ()), *(self.mode or ())
+        return *self.inputs, *(self.mirrored or ()), *(self.noiseless or ())
 
     def __len__(self) -> int:
         return self.steps * self.n
@@ -87,7 +87,7 @@ class Rollout:
         def chosen(x: Tensor) -> Tensor:
             return x.flatten(0, 1).index_select(0, rows)
 
-        there, mode, density = self.mirrored, self.mode, self.mode_log_prob
+        there, noiseless, density = self.mirrored, self.noiseless, self.noiseless_log_prob
         return Batch(
             actor=chosen(self.inputs.actor),
             critic=chosen(self.inputs.critic),
@@ -100,7 +100,7 @@ class Rollout:
             weight=chosen(self.weight),
             mirrored_actor=None if there is None else chosen(there.actor),
             mirrored_critic=None if there is None else chosen(there.critic),
-            mode_actor=None if mode is None else chosen(mode.actor),
-            mode_critic=None if mode is None else chosen(mode.critic),
-            mode_log_prob=None if density is None else chosen(density),
+            noiseless_actor=None if noiseless is None else chosen(noiseless.actor),
+            noiseless_critic=None if noiseless is None else chosen(noiseless.critic),
+            noiseless_log_prob=None if density is None else chosen(density),
         )

@@ -71,11 +71,11 @@ class PenalisedPPO(PPO):
         actor, critic = self.policy.actor.mlp, self.policy.critic
         now, value = self._evaluate(batch)
         losses = self._ppo_losses(batch, now, value)
-        here = now.mean if batch.mode_actor is None else actor(batch.mode_actor)
+        here = now.mean if batch.noiseless_actor is None else actor(batch.noiseless_actor)
         apart = actor(batch.mirrored_actor) - self.reflect(here)
         losses["asymmetry"] = (batch.mean_weight * apart.square().mean(-1)).sum()
         if self.symmetry.critic:
-            here = value if batch.mode_critic is None else critic(batch.mode_critic)
+            here = value if batch.noiseless_critic is None else critic(batch.noiseless_critic)
             apart = critic(batch.mirrored_critic) - here
             losses["value_asymmetry"] = (batch.mean_weight * apart.square()).sum()
         return losses
@@ -102,11 +102,12 @@ class AugmentedPPO(PPO):
 
         Advantage, return and old value are those of the sample itself. So is the density of the
         action: a mirrored robot would have drawn F a from the mirrored policy, whose density of F a
-        at F o is that of a at o. If F o has a latent without noise, so has o.
+        at F o is that of a at o. If F o has a latent without noise, so has the o of
+        the density; the old value is what the critic read, noise included.
         """
         assert batch.mirrored_actor is not None
         assert batch.mirrored_critic is not None
-        old = batch.mode_log_prob
+        old = batch.noiseless_log_prob
         return batch._replace(
             actor=batch.mirrored_actor,
             critic=batch.mirrored_critic,

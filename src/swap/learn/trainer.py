@@ -62,6 +62,8 @@ class TrainerCfg:
 
     def __post_init__(self) -> None:
         check_numbers(self)
+        if self.symmetry.noise == "none" and self.model is None:
+            raise UserError("symmetry.noise=none needs a world model; only its latent has noise")
         calm, low, high = self.ppo.final_max_std, self.policy.min_std, self.policy.max_std
         if calm is not None and not low < calm < high:
             raise UserError(
@@ -102,9 +104,7 @@ class Trainer:
         # A penalty compares what is read without noise, in this world and in the mirrored one.
         # Mirrored samples may do so, too.
         without_noise = cfg.symmetry.kind == "loss" or cfg.symmetry.noise == "none"
-        if cfg.symmetry.noise == "none" and model is None:
-            raise UserError("symmetry.noise=none needs a world model; only its latent has noise")
-        self.compares_modes = without_noise and model is not None
+        self.noiseless = without_noise and model is not None
         if model is not None:
             self.model = model.to(device)
         self.rollout = Rollout(
@@ -115,8 +115,8 @@ class Trainer:
             orbits=policy.actor.head.orbits.size,
             device=device,
             mirrored=self.mirrors,
-            mode=self.compares_modes,
-            mode_density=self.augments and self.compares_modes,
+            noiseless=self.noiseless,
+            noiseless_density=self.augments and self.noiseless,
         )
         self.ppo = self._make_ppo()
         self.learner = None if cfg.model is None else self._make_learner(cfg.model)
@@ -259,7 +259,7 @@ class Trainer:
             self.latent_noise,
             self.device,
             capture=self.cfg.capture,
-            mirrored="mode" if self.compares_modes else mirrored,
+            mirrored="noiseless" if self.noiseless else mirrored,
         )
 
     def _make_amp(self, cfg: AMPCfg, reference: Tensor | None) -> AMP:

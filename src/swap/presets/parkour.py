@@ -6,7 +6,7 @@ from typing import Literal
 from swap.device.memory import check_memory
 from swap.distributed import SINGLE_PROCESS, ProcessGroup
 from swap.env import EnvCfg, ParkourEnv
-from swap.learn import PPOCfg, SymmetryCfg, Trainer, TrainerCfg
+from swap.learn import AMPCfg, ModelCfg, PPOCfg, SymmetryCfg, Trainer, TrainerCfg
 from swap.learn.trainable import Trainable
 from swap.policy import PolicyCfg
 from swap.presets.table import TrainCfg
@@ -62,9 +62,14 @@ class ParkourCfg(TrainCfg):
 
     @property
     def learning(self) -> TrainerCfg:
+        return self.learning_with(model=None, amp=None)
+
+    def learning_with(self, model: ModelCfg | None, amp: AMPCfg | None) -> TrainerCfg:
         return TrainerCfg(
             self.ppo,
             self.policy,
+            model,
+            amp,
             symmetry=self.symmetry,
             seed=self.seed,
             capture=self.capture,

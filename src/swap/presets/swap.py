@@ -32,7 +32,7 @@ class SwapCfg(ParkourCfg):
             raise UserError("the world model sees by a camera; set env.camera=DepthCameraCfg()")
         optics = self.env.camera.optics
         check_image_size((optics.rows, optics.cols), self.model.net.channels)
-        return replace(super().learning, model=self.model, amp=self.amp)
+        return self.learning_with(self.model, self.amp)
 
     def trainer(self, env: ParkourEnv, processes: ProcessGroup = SINGLE_PROCESS) -> Trainer:
         return Trainer(self.learning, env, transitions(env.robot), processes)

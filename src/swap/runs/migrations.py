@@ -71,6 +71,15 @@ def camera_has_a_config(cfg: dict[str, Any]) -> None:
         env["camera"] = None
 
 
+def mirrored_density_is_gone(cfg: dict[str, Any]) -> None:
+    """`symmetry.density` could be `mirrored`, with which training diverged."""
+    symmetry = find(cfg, ["symmetry"]) or {}
+    if symmetry.pop("density", "sample") != "sample":
+        raise DamagedError(
+            "it was trained with symmetry.density=mirrored, which diverged, and is gone"
+        )
+
+
 def counts_are_tensors(numbers: dict[str, Any], tensors: dict[str, Tensor]) -> None:
     """`latent.count` of the numbers became the tensor `latent/count`, and so on. All processes have
     the same counts, which are stored once."""
@@ -135,6 +144,11 @@ HISTORY: tuple[Renames, ...] = (
     Renames(config={"env.rewards.weights": "env.rewards.terms"}),
     Renames(move=counts_are_tensors),
     Renames(config={"run.keep": "run.keep_checkpoints"}),
+    Renames(
+        convert=mirrored_density_is_gone,
+        tensors={"mode_latent": "noiseless_latent"},
+        options={"symmetry.density": "gone: training diverged with density mirrored"},
+    ),
 )
 """The first leads from version 0 to version 1, and so on."""
 

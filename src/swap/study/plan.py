@@ -1,6 +1,7 @@
 """Lists what is left to do in a study, as plain commands. The folder of a study:
 
     FOLDER/study.toml                 the study
+    FOLDER/configs/ARM.json           what the options of an arm meant when its first run began
     FOLDER/runs/ARM-SEED/             run folders: large, needed only until a run is done
     FOLDER/models/ARM-SEED.*          the trained robots
     FOLDER/metrics/ARM-SEED.jsonl     how they learned; there once a run is done
@@ -61,6 +62,9 @@ class Folder:
     """The paths in the folder of a study."""
 
     root: Path
+
+    def config(self, arm: str) -> Path:
+        return self.root / "configs" / f"{arm}.json"
 
     def run(self, run: Run) -> Path:
         return self.root / "runs" / run.name

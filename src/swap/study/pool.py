@@ -69,8 +69,8 @@ class Chain:
         return bool(self.commands) and not self.running and self.failed is None
 
     @property
-    def measurements(self) -> list[CommandLine]:
-        """Those that may start beside what runs: if it measures, none needs another."""
+    def ready_measurements(self) -> list[CommandLine]:
+        """Those that may start now: they do not need each other, but nothing else may run."""
         if self.failed or any(command.kind is not Kind.MEASURE for command in self.running):
             return []
         return [c for c in self.commands if c.kind is Kind.MEASURE and c not in self.running]
@@ -86,7 +86,7 @@ class Pool:
     at_once: int = 1
     """Runs that are worked on at the same time."""
     measure_at_once: int = 1
-    """Measurements of one of them at the same time."""
+    """Measurements of one run at the same time."""
     minutes: float | None = None
     say: Callable[[str], None] = print
     listens: bool = True
@@ -167,8 +167,9 @@ class Pool:
                     self.say(f"done: {command.label}")
                 elif self.stopped is None:
                     log = self.folder.log_of(command)
-                    chain.failed = f"{command.label} failed (exit code {code}): {last_line(log)}"
-                    self.say(f"{chain.failed} ({log})")
+                    why = f"{command.label} failed (exit code {code}): {last_line(log)}"
+                    self.say(f"{why} ({log})")
+                    chain.failed = f"{chain.failed}; {why}" if chain.failed else why
 
     def _fill(self) -> None:
         """Starts commands: those nearest to a result first, then in the order of the study."""
@@ -184,7 +185,7 @@ class Pool:
 
     def _fill_up(self, chain: Chain) -> None:
         """Starts more measurements of a run that is being measured."""
-        for command in chain.measurements[: self.measure_at_once - len(chain.running)]:
+        for command in chain.ready_measurements[: self.measure_at_once - len(chain.running)]:
             self._begin(chain, command)
 
     def _begin(self, chain: Chain, command: CommandLine) -> None:

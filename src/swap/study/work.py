@@ -13,6 +13,7 @@ from swap.study.status import status_line
 from swap.study.study import Run, Study
 
 Say = Callable[[str], None]
+MOST_MEASUREMENTS = 4
 
 
 @dataclass(frozen=True)
@@ -59,7 +60,7 @@ def run_study(
             chains,
             start or start_process({**env, **threads(on_gpu, at_once)}),
             at_once=at_once,
-            measure_at_once=measurements(on_gpu, at_once),
+            measure_at_once=measure_at_once(on_gpu, at_once),
             minutes=minutes,
             say=say,
             status=partial(status_line, study, folder),
@@ -81,10 +82,10 @@ def wanted(command: CommandLine, only: str | None) -> bool:
     return only is None or measures == (only == "measure")
 
 
-def measurements(on_gpu: bool, at_once: int) -> int:
+def measure_at_once(on_gpu: bool, at_once: int) -> int:
     """How many measurements of one run go at once: on a GPU, which one leaves mostly idle, as many
-    as have a core."""
-    return max(1, openmp.usable_cores() // at_once) if on_gpu else 1
+    as have a core, but few enough for a small one."""
+    return min(MOST_MEASUREMENTS, max(1, openmp.usable_cores() // at_once)) if on_gpu else 1
 
 
 def threads(on_gpu: bool, at_once: int) -> dict[str, str]:
