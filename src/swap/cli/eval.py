@@ -154,7 +154,10 @@ def run(args: Args) -> int:
     show(Report(title, shown, notes))
     if args.why:
         for row in rows:
-            show(reasons_table(row))
+            if row["causes"]:
+                show(reasons_table(row))
+        if not any(row["causes"] for row in rows):
+            print("Nothing was random: the robot's training has no randomisation.")
     save(Report(title, rows, notes, facts), args.json)
     if plot is not None:
         drawn = [row for row in rows if row.get("conditions", NOMINAL) == NOMINAL]
@@ -252,7 +255,7 @@ def reasons_table(row: dict[str, Any]) -> Report:
     return Report(
         f"{title} at {row['speed']:g} m/s: success by what was random",
         lines,
-        [note if lines else "Nothing was random: the robot's training has no randomisation."],
+        [note],
     )
 
 
