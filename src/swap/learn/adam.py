@@ -5,7 +5,7 @@ exist from the start, because CUDA graphs and restored runs need them in place. 
 function and not its class, which would load torch's compiler: a third of a run's start.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import torch
 from torch import Tensor
@@ -16,7 +16,8 @@ BETAS, EPS = (0.9, 0.999), 1e-8
 
 class GuardedAdam:
     """Fused Adam over groups of (parameters, weight decay); with `divisor`, every gradient is
-    divided by that scalar (to clip them all)."""
+    divided by that scalar (to clip them all). `rates`: parameters that have a rate of their own, as
+    a multiple of `lr`."""
 
     def __init__(
         self,
@@ -24,8 +25,15 @@ class GuardedAdam:
         lr: Tensor,
         *,
         divisor: Tensor | None = None,
+        rates: Mapping[Tensor, float] | None = None,
     ) -> None:
-        self.groups, self.lr, self.divisor = groups, lr, divisor
+        self.lr, self.divisor = lr, divisor
+        self.groups = [
+            (rate, [p for p in parameters if (rates or {}).get(p, 1.0) == rate], decay)
+            for parameters, decay in groups
+            for rate in dict.fromkeys((rates or {}).get(p, 1.0) for p in parameters)
+        ]
+        self.order = [p for parameters, _ in groups for p in parameters]
         self.skip = torch.zeros((), device=lr.device)
         self.state = {
             p: {
@@ -42,13 +50,13 @@ class GuardedAdam:
         """Takes one step with gradients in the order of the parameters; does nothing unless
         `sound`."""
         self.skip.copy_(~sound)
-        left = iter(gradients)
-        for parameters, decay in self.groups:
+        gradient_of = dict(zip(self.order, gradients, strict=True))
+        for rate, parameters, decay in self.groups:
             states = [self.state[p] for p in parameters]
             adam(
-                list(parameters),
+                parameters,
                 # The kernel assumes that layouts agree.
-                [next(left).contiguous() for _ in parameters],
+                [gradient_of[p].contiguous() for p in parameters],
                 [state["exp_avg"] for state in states],
                 [state["exp_avg_sq"] for state in states],
                 [],  # largest squares, for AMSGrad
@@ -60,7 +68,7 @@ class GuardedAdam:
                 amsgrad=False,
                 beta1=BETAS[0],
                 beta2=BETAS[1],
-                lr=self.lr,
+                lr=self.lr if rate == 1.0 else rate * self.lr,
                 weight_decay=decay,
                 eps=EPS,
                 maximize=False,

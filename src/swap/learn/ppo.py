@@ -64,6 +64,8 @@ class PPOCfg:
     """Target KL of a gradient step; the learning rate adapts to it. None keeps the rate."""
     lr_range: tuple[float, float] = (1e-5, 1e-2)
     """Bounds of the adapted learning rate."""
+    std_rate: float = 1.0
+    """Learning rate of the std of actions, as a multiple of that of all other weights."""
 
     def __post_init__(self) -> None:
         check_numbers(
@@ -71,7 +73,7 @@ class PPOCfg:
             "ppo.",
             at_least_1=("steps", "epochs", "minibatches"),
             fractions=("gamma", "lam"),
-            positive=("clip", "max_grad_norm", "desired_kl", "final_max_std"),
+            positive=("clip", "max_grad_norm", "desired_kl", "final_max_std", "std_rate"),
             not_negative=("value_coef", "entropy_coef"),
         )
         if not 0 <= self.std_decay[0] <= self.std_decay[1] <= 1:
@@ -140,7 +142,12 @@ class PPO:
             self._compute_gradients, self._apply_gradients, processes, device, capture=capture
         )
         self._clip_divisor = torch.ones((), device=device)
-        self.adam = GuardedAdam([(self.parameters, 0.0)], self.lr, divisor=self._clip_divisor)
+        self.adam = GuardedAdam(
+            [(self.parameters, 0.0)],
+            self.lr,
+            divisor=self._clip_divisor,
+            rates={policy.actor.head.raw_std: cfg.std_rate},
+        )
 
     def update(self, generator: torch.Generator) -> None:
         """Runs all epochs over the rollout, whose advantages must be filled in."""
