@@ -11,7 +11,8 @@ import pytest
 from swap.cli import main as cli
 from swap.study.study import read_study
 
-PAPER = Path(__file__).parent.parent / "docs" / "paper.md"
+ROOT = Path(__file__).parent.parent
+PAPER = ROOT / "docs" / "paper.md"
 TEXT = PAPER.read_text()
 COMMANDS = sorted(set(re.findall(r"`(swap [^`]*)`", TEXT)))
 VERDICTS = ("reproduced", "not reproduced", "not comparable", "missing")
@@ -41,10 +42,10 @@ def test_every_row_has_a_verdict_and_what_is_missing_a_study():
         assert verdict.startswith(VERDICTS), verdict
         if verdict.startswith("missing"):
             assert "missing" in ours
-            names = re.findall(r"`swap study ([\w-]+)`", command)
+            names = re.findall(r"`swap study ([\w./-]+)", command)
             assert names
             for name in names:
-                assert read_study(Path(name)).arms
+                assert read_study(ROOT / name if "/" in name else Path(name)).arms
         if verdict.startswith("reproduced"):
             assert command
 
