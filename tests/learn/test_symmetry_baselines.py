@@ -187,9 +187,8 @@ def test_without_noise_no_mirrored_sample_of_a_symmetric_robot_is_clipped(noise,
     pi = trainer.policy.actor(batch.noiseless_actor)
     wanted = Normal(pi.mean, pi.std.expand_as(pi.mean)).log_prob(batch.action).sum(-1)
     torch.testing.assert_close(batch.noiseless_log_prob, wanted)
-    assert not torch.allclose(
-        batch.noiseless_log_prob, batch.log_prob
-    )  # the robot acts on what it drew
+    # The robot acts on what it drew.
+    assert not torch.allclose(batch.noiseless_log_prob, batch.log_prob)
     mirrored = trainer.ppo.mirrored(batch)
     assert torch.equal(mirrored.log_prob, batch.noiseless_log_prob)
     trainer.iterate()

@@ -24,6 +24,8 @@ from swap.runs.metrics import read_metrics
 from swap.study.plan import Folder, create_folder
 from swap.study.study import Run, read_study
 
+TINY = PRESETS["tiny"]
+
 
 def figures(path):
     """The metrics without times."""
@@ -219,7 +221,6 @@ def changed_preset(tiny, tmp_path, in_process, monkeypatch):
     return ["--out", tmp_path / "s"]
 
 
-TINY = PRESETS["tiny"]
 TOLD = r"since its first run, the options of mirror .*: ppo.clip 0.2 -> 0.3; go on"
 
 

@@ -65,8 +65,8 @@ class Args:
 def run(args: Args) -> int:
     started_s = time.monotonic()
     from swap.runs.lock import locked
-    from swap.study.arm_configs import arms_to_train, check_configs, write_configs
-    from swap.study.plan import Folder, check_folder, command_lines, create_folder
+    from swap.study.arm_configs import arms_to_train, begin_folder, check_configs
+    from swap.study.plan import Folder, check_folder, command_lines
     from swap.study.report import write_report
     from swap.study.study import read_study
 
@@ -88,30 +88,24 @@ def run(args: Args) -> int:
         )
     runs = chosen_runs(study, args)
     check_folder(study, folder)
-    configs = check(study, folder, args.device)
-    if args.only == "measure":
-        configs = {}
-    else:
-        new = arms_to_train(study, folder, runs, args.device)
-        configs = {arm: configs[arm] for arm in new}
+    known = check(study, folder, args.device)
+    new = [] if args.only == "measure" else arms_to_train(study, folder, runs, args.device)
+    configs = {arm: known[arm] for arm in new}
     check_configs(study, folder, configs)
     if args.print:
-        create_folder(study, folder)
-        write_configs(study, folder, configs)
+        begin_folder(study, folder, configs)
         print("\n".join(command_lines(study, folder, args.device, args.study, runs)))
         return 0
     if args.slurm is not None:
         from swap.study.slurm import submit
 
-        create_folder(study, folder)
-        write_configs(study, folder, configs)
+        begin_folder(study, folder, configs)
         jobs = submit(study, folder, args.device, args.slurm, runs)
         print(f"submitted {len(jobs)} jobs: {', '.join(str(job.job_id) for job in jobs)}")
         print(f"when they are done: {figures_command(args)}")
         return 0
     with locked(folder.root):
-        create_folder(study, folder)
-        write_configs(study, folder, configs)
+        begin_folder(study, folder, configs)
         return work(study, folder, runs, args, started_s)
 
 

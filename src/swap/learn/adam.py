@@ -27,11 +27,11 @@ class GuardedAdam:
         divisor: Tensor | None = None,
         rates: Mapping[Tensor, float] | None = None,
     ) -> None:
-        self.lr, self.divisor = lr, divisor
+        self.lr, self.divisor, rates = lr, divisor, rates or {}
         self.groups = [
-            (rate, [p for p in parameters if (rates or {}).get(p, 1.0) == rate], decay)
+            (rate, [p for p in parameters if rates.get(p, 1.0) == rate], decay)
             for parameters, decay in groups
-            for rate in dict.fromkeys((rates or {}).get(p, 1.0) for p in parameters)
+            for rate in dict.fromkeys(rates.get(p, 1.0) for p in parameters)
         ]
         self.order = [p for parameters, _ in groups for p in parameters]
         self.skip = torch.zeros((), device=lr.device)

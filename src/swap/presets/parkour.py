@@ -65,6 +65,7 @@ class ParkourCfg(TrainCfg):
         return self.learning_with(model=None, amp=None)
 
     def learning_with(self, model: ModelCfg | None, amp: AMPCfg | None) -> TrainerCfg:
+        """`learning`, of a preset with a world model and a style reward."""
         return TrainerCfg(
             self.ppo,
             self.policy,

@@ -11,7 +11,7 @@ from swap.presets.table import TrainCfg
 from swap.runs.checkpoint import FOLDER, numbered
 from swap.runs.config import changes
 from swap.runs.migrations import as_stored, upgraded
-from swap.study.plan import Folder, Kind, commands_left
+from swap.study.plan import Folder, Kind, commands_left, create_folder
 from swap.study.study import Run, Study
 
 Config = dict[str, Any]
@@ -52,8 +52,9 @@ def check_configs(study: Study, folder: Folder, configs: Mapping[str, Config]) -
             )
 
 
-def write_configs(study: Study, folder: Folder, configs: Mapping[str, Config]) -> None:
-    """Stores the configs of arms of which no run has begun."""
+def begin_folder(study: Study, folder: Folder, configs: Mapping[str, Config]) -> None:
+    """Creates the folder, and stores the configs of arms of which no run has begun."""
+    create_folder(study, folder)
     for arm, config in configs.items():
         file = folder.config(arm)
         if not (file.is_file() and has_begun(study, folder, arm)):

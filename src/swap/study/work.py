@@ -14,6 +14,7 @@ from swap.study.study import Run, Study
 
 Say = Callable[[str], None]
 MOST_MEASUREMENTS = 4
+"""Most measurements of one run at once: each needs memory of the GPU."""
 
 
 @dataclass(frozen=True)
@@ -84,7 +85,7 @@ def wanted(command: CommandLine, only: str | None) -> bool:
 
 def measure_at_once(on_gpu: bool, at_once: int) -> int:
     """How many measurements of one run go at once: on a GPU, which one leaves mostly idle, as many
-    as have a core, but few enough for a small one."""
+    as have a core."""
     return min(MOST_MEASUREMENTS, max(1, openmp.usable_cores() // at_once)) if on_gpu else 1
 
 
