@@ -190,3 +190,18 @@ def test_those_that_ship_compare_what_the_paper_does(name, seeds, steps, arms, t
     for run, line in zip(study.runs, lines[:-1], strict=True):
         films = len(study.film) if run.seed == study.seeds[0] else 0
         assert line.count(" && ") == 1 + len(study.measure) + films
+
+
+def test_commands_for_a_gpu_can_be_printed_where_there_is_none(tiny, tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr("torch.cuda.is_available", lambda: False)
+    words = ["study", str(tiny), "--out", str(tmp_path / "s"), "--device"]
+    assert cli.dispatch([*words, "cuda:1", "--print"]) == 0
+    lines = capsys.readouterr().out.splitlines()[:-1]
+    assert all(
+        "--device cuda:1" in command for line in lines for command in line.split(" && ")[::2]
+    )
+    with pytest.raises(UserError, match="torch sees no GPU here"):
+        cli.dispatch([*words, "cuda:1"])
+    for wrong in ("cuda:", "cuda:x", "gpu"):
+        with pytest.raises(UserError, match=f"unknown device '{wrong}'; use cpu, cuda"):
+            cli.dispatch([*words, wrong, "--print"])

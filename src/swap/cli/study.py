@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal
 import tyro
 
 from swap.cli.main import prepare
+from swap.device.choice import check_device_name
 from swap.errors import UserError, unknown
 from swap.validate import check_numbers
 
@@ -88,7 +89,9 @@ def run(args: Args) -> int:
         )
     runs = chosen_runs(study, args)
     check_folder(study, folder)
-    known = check(study, folder, args.device)
+    check_device_name(args.device)
+    elsewhere = args.print or args.slurm is not None  # perhaps from a machine without a GPU
+    known = check(study, folder, "auto" if elsewhere else args.device)
     new = [] if args.only == "measure" else arms_to_train(study, folder, runs, args.device)
     configs = {arm: known[arm] for arm in new}
     check_configs(study, folder, configs)

@@ -1,5 +1,7 @@
 """Chooses the device that a user names, and checks whether torch.compile works on it."""
 
+import re
+
 from swap.errors import UserError
 
 
@@ -7,18 +9,23 @@ def choose_device(name: str) -> str:
     """Resolve cpu, cuda, cuda:1 or auto to a device; UserError if this machine does not have it."""
     import torch
 
+    check_device_name(name)
     if name == "auto":
         return "cuda" if torch.cuda.is_available() else "cpu"
     if name == "cpu":
         return name
-    kind, _, index = name.partition(":")
-    if kind != "cuda" or (index and not index.isdigit()):
-        raise UserError(f"unknown device '{name}'; use cpu, cuda, cuda:0 or auto")
+    _, _, index = name.partition(":")
     if not torch.cuda.is_available():
         raise UserError(f"--device {name}: torch sees no GPU here; use --device cpu")
     if index and int(index) >= torch.cuda.device_count():
         raise UserError(f"--device {name}: there are {torch.cuda.device_count()} GPUs, from cuda:0")
     return name
+
+
+def check_device_name(name: str) -> None:
+    """Raises a UserError for what is no device on any machine."""
+    if not re.fullmatch("auto|cpu|cuda(:[0-9]+)?", name):
+        raise UserError(f"unknown device '{name}'; use cpu, cuda, cuda:0 or auto")
 
 
 def check_compiles(device: str) -> None:
