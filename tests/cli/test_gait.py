@@ -43,3 +43,17 @@ def test_mistakes_are_one_line(tmp_path):
         dispatch(["gait", str(TEACHER), "--device", "tpu"])
     with pytest.raises(UserError, match="cannot write"):
         dispatch(["gait", str(TEACHER), "--json", "/no/such/folder/x.json"])
+
+
+def test_at_an_edge_there_is_a_column_for_each_size_and_speed(capsys, tmp_path):
+    file = tmp_path / "edge.json"
+    words = ["gait", str(TEACHER), "--family", "box", "--sizes", "0.2", "--speeds", "1", "1.5"]
+    assert dispatch([*words, "--robots", "2", "--json", str(file)]) == 0
+    lines = [line.split() for line in capsys.readouterr().out.splitlines()]
+    rows = json.loads(file.read_text())["rows"]
+    (head,) = [line for line in lines if "figure" in line]
+    assert " ".join(head).count("0.2 m at 1") == 2
+    table = {line[1]: line[3::2] for line in lines if line and line[0] == "\u2502"}
+    assert set(table) == set(rows[0]) - {"gait", "family", "unit", "size"}
+    shown = [float(x) for x in table["hind_up_ns"]]
+    assert shown == pytest.approx([row["hind_up_ns"] for row in rows], rel=1e-2)

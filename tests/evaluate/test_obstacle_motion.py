@@ -39,10 +39,22 @@ class World:
         )
         self.watch = EdgeWatch(self.env, [course])
 
-    def step(self, x, load=(0, 0, 0, 0), vel=(1.0, 0, 0), roll=0.0, yaw=0.0, feet=None, runs=True):
-        """`load` N on each leg, upward, half on its foot and half on its shank."""
+    def step(
+        self,
+        x,
+        load=(0, 0, 0, 0),
+        vel=(1.0, 0, 0),
+        roll=0.0,
+        yaw=0.0,
+        feet=None,
+        runs=True,
+        forward=(0, 0, 0, 0),
+    ):
+        """`load` and `forward`, N on each leg, upward and forward, half on its foot and half on
+        its shank."""
         force = torch.zeros(1, 12, 3)
         force[0, :4, 2] = force[0, 8:12, 2] = torch.tensor(load, dtype=torch.float) / 2
+        force[0, :4, 0] = force[0, 8:12, 0] = torch.tensor(forward, dtype=torch.float) / 2
         (cy, sy), (cr, sr) = ((math.cos(a / 2), math.sin(a / 2)) for a in (yaw, roll))
         turn = torch.tensor([[cy * cr, cy * sr, sy * sr, sy * cr]])  # first rolled, then turned
         feet = torch.tensor(feet or [[x, 0.0, 0.0]] * 4)[None]
@@ -108,6 +120,24 @@ def test_the_impulse_is_what_the_base_gained_before_the_hind_feet_left():
     row, mass = world.row(), ROBOT.mass + PAYLOAD
     assert row["take_off_forward_ns"] == pytest.approx(mass * 20 * 0.05, rel=1e-5)
     assert row["take_off_up_ns"] == pytest.approx(mass * 20 * 0.1, rel=1e-5)
+
+
+def test_each_pair_of_legs_is_measured_before_its_own_feet_leave():
+    world = World(box())
+    behind = [[EDGE - 0.5, 0.2, 0.02]] * 4
+    ahead = {name: [EDGE + 0.3, 0.2, 0.5] if name[0] == "F" else behind[0] for name in LEGS}
+    for k in range(30):  # 20 steps of 0.02 s count
+        braking = by_leg(FL=-100, FR=-50, RL=-10)
+        load = by_leg(FL=200, FR=100, RR=10 * (k >= 10))
+        world.step(EDGE - 0.3, load, feet=behind, forward=braking)
+    for _ in range(40):  # forefeet in the air: what touches them does not count
+        load, forward = by_leg(RL=300, RR=100, FL=70), by_leg(RL=80, RR=40, FL=70)
+        world.step(EDGE - 0.1, load, feet=[ahead[name] for name in LEGS], forward=forward)
+    row = world.row()
+    assert row["fore_forward_ns"] == pytest.approx(-150 * 0.4, rel=1e-5)
+    assert row["fore_up_ns"] == pytest.approx(300 * 0.4, rel=1e-5)
+    assert row["hind_forward_ns"] == pytest.approx(120 * 0.4, rel=1e-5)
+    assert row["hind_up_ns"] == pytest.approx(400 * 0.4, rel=1e-5)
 
 
 @pytest.mark.parametrize(

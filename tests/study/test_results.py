@@ -188,6 +188,15 @@ def test_motion_reconstruction_and_pairs_are_means_over_seeds(study, folder):
     )
 
 
+def test_motion_that_was_not_measured_of_every_seed_is_no_mean_over_seeds(study, folder):
+    move = {"family": "box", "size": 1.0, "command_mps": 1.0, "fore_index": 0.1}
+    for seed, more in enumerate(({"fore_up_ns": 50.0}, {})):
+        put(folder.measured("moves", Run("ours", seed)), rows=[move | more])
+    (row,) = tables.motion_table(read_results(study, folder))
+    assert row["fore_index"] == "0.1"
+    assert "fore_up_ns" not in row
+
+
 def test_runs_that_are_missing_are_named(study, folder):
     learned(folder, "ours", 0)
     home = folder.run(Run("plain", 0))

@@ -3,7 +3,7 @@ moves at the edge of a box or gap."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import tyro
 
@@ -119,11 +119,23 @@ def at_edge(args: Args, robot: "TrainedRobot", device: str) -> int:
         "one_foreleg: of the time on forelegs, the share on one alone. stalled: share of trials "
         "that ended standing at the wall.",
         f"take_off: what the base, at the robot's mass, gained in {PUSH_S:g} s before the hind "
-        "feet left the ground for the last time, N s.",
+        "feet left the ground for the last time, N s. fore_ and hind_: what the forces on these "
+        "legs added up to in as long before their own feet left it; forward below 0: they brace.",
     ]
     facts = {"robots": args.robots, "side": args.side, "seed": args.seed}
     every = list(rows)
-    shown = [{key: x for key, x in row.items() if key not in ("gait", "unit")} for row in every]
-    show(Report(title, shown, notes))
+    show(Report(title, by_figure(every), notes))
     save(Report(title, every, notes, facts), args.json)
     return 0
+
+
+def by_figure(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Turns the table, since it has more figures than sizes."""
+    speeds = len({row["command_mps"] for row in rows})
+
+    def head(row: dict[str, Any]) -> str:
+        at = f" at {row['command_mps']:g} m/s" if speeds > 1 else ""
+        return f"{row['size']:g} {row['unit']}{at}"
+
+    names = [name for name in rows[0] if name not in ("gait", "family", "unit", "size")]
+    return [{"figure": name, **{head(row): row[name] for row in rows}} for name in names]

@@ -2,7 +2,8 @@
 
 It measures while the base is near the edge, from NEAR_M before it to PAST_M past it: how evenly
 left and right legs carry the load, how often the robot is on one foreleg alone, how much it rolls
-and yaws; then the impulse of the take-off, and how many robots end standing at the wall.
+and yaws; then the impulse of the take-off, what forelegs and hind legs push before they leave the
+ground, and how many robots end standing at the wall.
 """
 
 from collections.abc import Iterator, Sequence
@@ -24,8 +25,9 @@ from swap.sim import CONTROL_DT
 
 NEAR_M, PAST_M = 1.0, 0.5
 PUSH_S = 0.4
-"""The impulse is the mass times the base's change of velocity over this time before the hind feet
-leave the ground."""
+"""The impulse of the take-off is the mass times the base's change of velocity over this time before
+the hind feet leave the ground; what a pair of legs pushes is the impulse of the forces on it over
+this time before its own feet do."""
 LOW_M = 0.15
 """A foot whose centre is less than this above the ground counts as on the ground, not on the
 wall."""
@@ -46,6 +48,8 @@ class ObstacleMotion:
     roll: Tensor  # rad, root of the mean square
     yaw: Tensor
     take_off: Tensor  # [N, 2] N s, forward and upward
+    fore_push: Tensor  # [N, 2]; forward below 0: the forelegs brace against the edge
+    hind_push: Tensor
 
     def row(self) -> dict[str, Any]:
         """Means over trials, roots of mean squares for angles; None where nothing was measured."""
@@ -61,6 +65,10 @@ class ObstacleMotion:
             "stalled": self.stalled.float().mean(),
             "take_off_forward_ns": self.take_off[:, 0].nanmean(),
             "take_off_up_ns": self.take_off[:, 1].nanmean(),
+            "fore_forward_ns": self.fore_push[:, 0].nanmean(),
+            "fore_up_ns": self.fore_push[:, 1].nanmean(),
+            "hind_forward_ns": self.hind_push[:, 0].nanmean(),
+            "hind_up_ns": self.hind_push[:, 1].nanmean(),
         }
         return {name: measured(float(x)) for name, x in means.items()}
 
@@ -129,7 +137,9 @@ class EdgeWatch:
         self._steps, self._on_fore, self._on_one = torch.zeros(3, n, device=device)
         self._roll2, self._yaw2 = torch.zeros(2, n, device=device)
         self._past_vel: list[Tensor] = []
+        self._past_push: list[Tensor] = []
         self._gained = torch.full((n, 2), torch.nan, device=device)
+        self._pushed = torch.full((n, 2, 2), torch.nan, device=device)  # [N, fore or hind, x or z]
 
     def add(self, running: Tensor) -> None:
         """Adds a control step of the robots that were `running` [N]."""
@@ -147,17 +157,24 @@ class EdgeWatch:
         roll = torch.asin(into_body(state.base_quat, down)[:, 0, 1].clamp(-1, 1))
         self._roll2 += near * roll.square()
         self._yaw2 += near * heading_of(state.base_quat).square()
-        self._push(running)
+        self._push(running, force[..., [0, 2]] * CONTROL_DT)
 
-    def _push(self, running: Tensor) -> None:
-        """Moves the take-off to the present for robots with a hind foot on the near ground."""
+    def _push(self, running: Tensor, push: Tensor) -> None:
+        """Moves the take-off to the present for robots with a foot on the near ground; `push` [N,
+        4, 2] is the impulse on each leg in this step, forward and upward."""
         state, vel = self.env.engine.state, self.env.engine.state.base_lin_vel[:, [0, 2]]
-        self._past_vel = [*self._past_vel, vel.clone()][-round(PUSH_S / CONTROL_DT) - 1 :]
+        steps = round(PUSH_S / CONTROL_DT)
+        self._past_vel = [*self._past_vel, vel.clone()][-steps - 1 :]
+        by_pair = torch.stack([push[:, self._fore].sum(1), push[:, ~self._fore].sum(1)], 1)
+        self._past_push = [*self._past_push, by_pair][-steps:]
         foot = state.foot_pos
         above = foot[..., 2] - foot[..., 1] * self._bank[:, None]
-        here = (foot[..., 0] < self._edge[:, None]) & (above < LOW_M) & ~self._fore
-        stands = running & (here & (state.foot_force.norm(dim=-1) > TOUCH_N)).any(1)
-        self._gained = torch.where(stands[:, None], vel - self._past_vel[0], self._gained)
+        here = (foot[..., 0] < self._edge[:, None]) & (above < LOW_M)
+        stands = here & (state.foot_force.norm(dim=-1) > TOUCH_N) & running[:, None]
+        pair = torch.stack([(stands & self._fore).any(1), (stands & ~self._fore).any(1)], 1)
+        self._gained = torch.where(pair[:, 1:], vel - self._past_vel[0], self._gained)
+        pushed = torch.stack(self._past_push).sum(0)
+        self._pushed = torch.where(pair[..., None], pushed, self._pushed)
 
     def result(self) -> ObstacleMotion:
         outcome = self.env.outcome()
@@ -165,7 +182,7 @@ class EdgeWatch:
         x = outcome.far_m - self._edge
         mass = self.env.robot.mass + self.env.engine.drawn.payload
         left = x.new_full((), torch.nan)
-        crossed = torch.where(x > 0, mass, left)[:, None]  # the others never took off
+        crossed = torch.where(x > 0, 1.0, left)[:, None]  # the others never took off
         return ObstacleMotion(
             success=outcome.success,
             stalled=stood & (x > -NEAR_M) & (x < STOOD_M),
@@ -174,7 +191,9 @@ class EdgeWatch:
             one_foreleg=self._on_one / self._on_fore,
             roll=(self._roll2 / self._steps).sqrt(),
             yaw=(self._yaw2 / self._steps).sqrt(),
-            take_off=self._gained * crossed,
+            take_off=self._gained * mass[:, None] * crossed,
+            fore_push=self._pushed[:, 0] * crossed,
+            hind_push=self._pushed[:, 1] * crossed,
         )
 
     def _index(self, legs: Tensor) -> Tensor:

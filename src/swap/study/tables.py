@@ -187,10 +187,9 @@ def motion_table(results: Results) -> list[Row]:
                     groups.setdefault(key, []).append(row)
         for (family, size, speed, arm), several in sorted(groups.items()):
             labels = {"family": family, "size": f"{size:g} m", "m/s": f"{speed:g}", "arm": arm}
-            names = [name for name, x in several[0].items() if name not in LABELS]
-            rows.append(
-                labels | {name: _mean([row.get(name) for row in several]) for name in names}
-            )
+            # What an earlier version of swap did not measure of every seed is left out.
+            names = [x for x in several[0] if x not in LABELS and all(x in row for row in several)]
+            rows.append(labels | {name: _mean([row[name] for row in several]) for name in names})
     return rows
 
 
