@@ -302,7 +302,7 @@ def test_figures_of_another_study_and_folders_of_runs_are_refused(tiny, tmp_path
 
 def test_the_command_to_go_on_has_all_options():
     words = ["my.toml", "--out", "a b", "--at-once", "2", "--arms", "x", "y", "--seeds", "0"]
-    words += ["--device", "cpu", "--allow-code"]
+    words += ["--only", "train", "--device", "cpu", "--allow-code"]
     args = cli.parse(of.Args, "swap study", [*words, "--minutes", "3"])
     assert of.resume_command(args) == shlex.join(["swap", "study", *words])
 

@@ -234,6 +234,7 @@ def resume_command(args: Args) -> str:
     words += ["--at-once", str(args.at_once)] if args.at_once > 1 else []
     words += ["--arms", *args.arms] if args.arms else []
     words += ["--seeds", *map(str, args.seeds)] if args.seeds else []
+    words += ["--only", args.only] if args.only else []
     words += ["--device", args.device] if args.device != "auto" else []
     words += ["--allow-code"] if args.allow_code else []
     return shlex.join(words)
