@@ -1,4 +1,4 @@
-"""The commands in the README run."""
+"""The commands in the README run, and the Python of README and docs/training.md."""
 
 import importlib
 import re
@@ -15,12 +15,16 @@ SHELL = re.findall(r"```\n(.*?)```", README.read_text(), flags=re.DOTALL)
 LINES = [line.split("#")[0] for block in SHELL for line in block.splitlines()]
 INLINE = re.findall(r"`(swap [^`]*)`", README.read_text())
 COMMANDS = sorted({line.strip() for line in (*LINES, *INLINE) if line.startswith("swap ")})
-BLOCKS = re.findall(r"```python\n(.*?)```", README.read_text(), flags=re.DOTALL)
+BLOCKS = [
+    (file.name, k, block)
+    for file in (README, README.parent / "docs/training.md")
+    for k, block in enumerate(re.findall(r"```python\n(.*?)```", file.read_text(), flags=re.DOTALL))
+]
 
 
-@pytest.mark.parametrize("k", range(len(BLOCKS)))
-def test_python_blocks_run(k):
-    exec(compile(BLOCKS[k], f"README block {k}", "exec"), {})
+@pytest.mark.parametrize(("file", "k", "block"), BLOCKS, ids=[f"{f}-{k}" for f, k, _ in BLOCKS])
+def test_python_blocks_run(file, k, block):
+    exec(compile(block, f"{file} block {k}", "exec"), {})
 
 
 def test_every_command_is_in_the_readme_and_every_linked_file_exists():
