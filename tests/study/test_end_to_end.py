@@ -182,6 +182,23 @@ def test_an_option_that_does_not_exist_is_told_with_its_arm(tiny, tmp_path):
         study(tiny, "--out", tmp_path / "s")
 
 
+def test_robots_with_which_runs_begin_must_be_there_for_those_that_are_left(tiny, tmp_path):
+    """A study after another may go on where the first one's models are not kept."""
+    tiny.write_text(
+        tiny.read_text().replace('plain" = "', 'plain" = "--from out/none-{seed}.safetensors ')
+    )
+    root = tmp_path / "s"
+    words = [tiny, "--out", root, "--print"]
+    with pytest.raises(UserError, match=r"plain-0 train: .*none-0.safetensors"):
+        study(*words)
+    assert study(*words, "--arms", "mirror") == 0
+    Folder(root).metrics(Run("plain", 0)).touch()  # is done
+    with pytest.raises(UserError, match=r"plain-1 train: .*none-1.safetensors"):
+        study(*words)
+    Folder(root).metrics(Run("plain", 1)).touch()
+    assert study(*words) == 0
+
+
 @pytest.mark.parametrize(
     ("change", "says"),
     [

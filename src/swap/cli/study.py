@@ -66,7 +66,7 @@ class Args:
 def run(args: Args) -> int:
     started_s = time.monotonic()
     from swap.runs.lock import locked
-    from swap.study.arm_configs import arms_to_train, begin_folder, check_configs
+    from swap.study.arm_configs import begin_folder, check_configs, runs_to_begin
     from swap.study.plan import Folder, check_folder, command_lines
     from swap.study.report import write_report
     from swap.study.study import read_study
@@ -91,9 +91,8 @@ def run(args: Args) -> int:
     check_folder(study, folder)
     check_device_name(args.device)
     elsewhere = args.print or args.slurm is not None  # perhaps from a machine without a GPU
-    known = check(study, folder, "auto" if elsewhere else args.device)
-    new = [] if args.only == "measure" else arms_to_train(study, folder, runs, args.device)
-    configs = {arm: known[arm] for arm in new}
+    new = [] if args.only == "measure" else runs_to_begin(study, folder, runs, args.device)
+    configs = check(study, folder, "auto" if elsewhere else args.device, runs, new)
     check_configs(study, folder, configs)
     if args.print:
         begin_folder(study, folder, configs)
@@ -156,26 +155,27 @@ def chosen_runs(study: "Study", args: Args) -> list["Run"]:
     ]
 
 
-def check(study: "Study", folder: "Folder", device: str) -> dict[str, "Config"]:
-    """Parses every command once, so that a mistake is reported now, not after an hour; returns the
-    configs of the arms."""
+def check(
+    study: "Study", folder: "Folder", device: str, runs: list["Run"], new: list["Run"]
+) -> dict[str, "Config"]:
+    """Parses the commands of each arm once, so that a mistake is reported now, not after an hour;
+    returns the configs of the arms of which runs are `new`."""
     from swap.cli.train import parse as parse_training
     from swap.courses.families import get_family
     from swap.registry import forget
     from swap.study.arm_configs import arm_config
     from swap.study.plan import Folder, Kind, commands_left
-    from swap.study.study import Run
 
     nowhere, configs = Folder(folder.root / ".new"), {}
-    for arm in study.arms:
-        for command in commands_left(study, nowhere, Run(arm, study.seeds[0]), device):
+    for run in one_of_each_arm([*new, *runs]):
+        for command in commands_left(study, nowhere, run, device):
             try:
-                if command.kind is Kind.TRAIN:
+                if command.kind is not Kind.TRAIN:
+                    prepare(list(command.words))
+                elif run in new:  # the robots that others began with may be gone
                     forget()
                     plan = parse_training(list(command.words[1:]))
-                    configs[arm] = arm_config(plan.preset, plan.cfg)
-                else:
-                    prepare(list(command.words))
+                    configs[run.arm] = arm_config(plan.preset, plan.cfg)
             except UserError as error:
                 said = str(error).replace(str(nowhere.root), str(folder.root))
                 raise UserError(f"study '{study.name}', {command.label}: {said}") from None
@@ -190,6 +190,11 @@ def check(study: "Study", folder: "Folder", device: str) -> dict[str, "Config"]:
         except UserError as error:
             raise UserError(f"study '{study.name}', [reach]: {error}") from None
     return configs
+
+
+def one_of_each_arm(runs: list["Run"]) -> list["Run"]:
+    """The first run of each arm."""
+    return list({run.arm: run for run in reversed(runs)}.values())[::-1]
 
 
 def check_courses(words: tuple[str, ...]) -> None:

@@ -23,14 +23,13 @@ def arm_config(preset: str, cfg: TrainCfg) -> Config:
     return {**stored, "cfg": {k: x for k, x in stored["cfg"].items() if k not in ("run", "seed")}}
 
 
-def arms_to_train(study: Study, folder: Folder, runs: Sequence[Run], device: str) -> list[str]:
-    """Those of which a run is left to be trained from the beginning."""
-    new = [
-        run.arm
+def runs_to_begin(study: Study, folder: Folder, runs: Sequence[Run], device: str) -> list[Run]:
+    """Those that are left to be trained from the beginning."""
+    return [
+        run
         for run in runs
         if any(c.kind is Kind.TRAIN for c in commands_left(study, folder, run, device))
     ]
-    return list(dict.fromkeys(new))
 
 
 def check_configs(study: Study, folder: Folder, configs: Mapping[str, Config]) -> None:
