@@ -113,6 +113,8 @@ def test_an_arm_has_its_colour_whichever_others_stand_beside_it():
     }
     tiny = arm_styles(["tiny", "tiny-no-eq", "tiny-symloss"])
     assert list(tiny.values()) == [every[name] for name in ("swap", "swap-no-eq", "symloss")]
+    mixed = arm_styles(["tiny-camera", "tiny-camera-no-heights", "tiny-camera-augment"])
+    assert list(mixed.values()) == [every["swap"], line_style(1), every["augment"]]
 
 
 @pytest.mark.parametrize("names", [["fast", "slow"], ["swap", "swap-slow"], ["swap", "tiny"]])

@@ -4,6 +4,7 @@ It does not use pyplot, which has windows and global state. matplotlib is import
 something is drawn, because that takes as long as the rest of a command.
 """
 
+import itertools
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -153,12 +154,14 @@ def _columns(panels: int) -> int:
 
 def arm_styles(arms: Iterable[str]) -> dict[str, dict[str, Any]]:
     """The looks of lines by arm. An arm of the ablation has the same colour in every figure,
-    whichever others stand beside it; arms of other studies take colours in their order."""
+    whichever others stand beside it; other arms take the colours that are left, in their order."""
     names = list(arms)
     known = [re.sub("^(swap|tiny-camera|tiny)(-|$)", "", name) for name in names]
-    if set(known) <= set(ARMS) and len(set(known)) == len(known):
-        return {name: line_style(ARMS.index(arm)) for name, arm in zip(names, known, strict=True)}
-    return {name: line_style(k) for k, name in enumerate(names)}
+    if len(set(known)) < len(known):  # of two families
+        return {name: line_style(k) for k, name in enumerate(names)}
+    own = {name: ARMS.index(x) for name, x in zip(names, known, strict=True) if x in ARMS}
+    left = (k for k in itertools.count() if k not in own.values())
+    return {name: line_style(own[name] if name in own else next(left)) for name in names}
 
 
 def line_style(k: int) -> dict[str, Any]:
