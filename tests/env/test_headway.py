@@ -39,6 +39,7 @@ def walk(w):
             out.append(total)
         return out
 
+    go.memory, go.start = memory, start
     return go
 
 
@@ -74,3 +75,11 @@ def test_nearer_starts_lie_between_the_usual_one_and_a_metre_before_the_obstacle
     assert share.min() >= 0
     assert share.max() < 1.03  # the edge is known to 5 cm
     assert share.std() > 0.2
+
+
+def test_the_way_begins_where_the_robot_starts(walk):
+    """Starts lie up to 1.6 m ahead; a robot that is late has come less than half as far as told."""
+    walk([0.02 * k for k in range(51)])
+    assert walk.start != 0
+    assert float(walk.memory.way_m) == pytest.approx(1.0, abs=1e-5)
+    assert float(walk.memory.best_x) == pytest.approx(walk.start + 1.0, abs=1e-5)

@@ -1,6 +1,7 @@
 """Trials run once on the courses they are given, and say how they ended."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import torch
 
@@ -45,7 +46,16 @@ def test_trials_run_once_on_the_courses_given():
     assert (after.reward == 0).all()
     assert "reward/step" not in env.metrics()  # nobody does anything any more
     assert torch.equal(env.outcome().time_s, told.time_s)
+    # Whose trial is over gets no farther, wherever the body goes.
+    no = torch.zeros(6, dtype=torch.bool)
+    there = SimpleNamespace(base_pos=torch.full((6, 3), 9.0), steps=env.trials.steps + 1)
+    goes_on = SimpleNamespace(reason=no.long(), ended=no)
+    env.trials.end_episodes(there, goes_on, no)
+    assert torch.equal(env.outcome().far_m, told.far_m)
+    assert (told.far_m < 9).all()
     env.reset()
+    env.trials.end_episodes(there, goes_on, no)
+    assert (env.outcome().far_m == 9).all()
     assert not env.finished
     assert not env.outcome().reason.any()
 

@@ -1,11 +1,15 @@
 """The prediction is the earlier latent, advanced by the actions since then and by no image."""
 
+from dataclasses import replace
+
+import pytest
 import torch
 
 import tiny_swap
 from swap.env import ParkourEnv
 from swap.evaluate.imagination import Imagination
 
+READS = [("proprioception",), ("proprioception", "command"), ("command",)]
 TICKS, K = 3, tiny_swap.CFG.env.camera.every
 
 
@@ -38,3 +42,23 @@ def test_the_images_are_of_the_present_latent_and_of_the_past_one_taken_on():
         # The depth code is steep near its end, so rounding grows.
         assert torch.allclose(images.predicted, predicted, atol=1e-4)
         assert images.ticks == 0 or not torch.allclose(images.predicted, reconstructed, atol=1e-3)
+
+
+@pytest.mark.parametrize("reads", READS)
+def test_the_predicted_pose_is_found_whatever_else_the_model_reads(reads):
+    robot = tiny_swap.robot()
+    model = replace(robot.cfg.model, net=replace(robot.cfg.model.net, reads=reads))
+    robot = replace(robot, cfg=replace(robot.cfg, model=model))
+    env = ParkourEnv(robot.cfg.env, 2, seed=1)
+    agent, obs = robot.agent_for(env), env.reset()
+    imagination = Imagination(agent)
+    assert imagination.predicted_proprioception() is None
+    imagination.follow(agent.act(obs))
+    felt = imagination.predicted_proprioception()
+    if "proprioception" not in reads:
+        assert felt is None
+        return
+    layout = env.groups["proprioception"]
+    assert tuple(felt) == layout.names
+    first = imagination.predicted.prop[:, : layout.dim]
+    assert torch.equal(layout.pack(felt), first)

@@ -2,6 +2,7 @@
 
 import json
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -56,6 +57,15 @@ def test_an_equivariant_model_makes_the_mirrored_error_to_the_last_bit_a_plain_o
     plain = measured(tiny_swap.robot(sees=False))
     assert plain.gap_m > 1e-3
     assert not torch.equal(plain.mirrored.images, plain.straight.images)
+
+
+def test_a_model_that_reads_more_than_the_joints_is_measured_likewise():
+    robot = tiny_swap.robot()
+    net = replace(robot.cfg.model.net, reads=("proprioception", "command"))
+    model = replace(robot.cfg.model, net=net)
+    found = measured(replace(robot, cfg=replace(robot.cfg, model=model)))
+    assert found.gap_m == 0
+    assert found.straight.mean > 0
 
 
 def test_a_mirrored_tracker_sees_the_mirror_image():

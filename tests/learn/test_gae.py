@@ -51,6 +51,11 @@ def test_rubbish_beyond_an_end_does_not_leak():
     nan = float("nan")
     advantage, _ = one_world([1, 2, nan, 7], [2, 4, nan, 6, 8], terminated=[1], invalid=[2])
     assert advantage == [0.5, -2, 0, 5]
+    # Nor does rubbish in the episode after it, which makes that one's own advantages NaN.
+    value = [2, 4, 9, nan, 8]
+    advantage, _ = one_world([1, 2, 0, 7], value, terminated=[1], invalid=[2])
+    assert advantage[:3] == [0.5, -2, 0]
+    assert advantage[3] != advantage[3]
 
 
 def life(steps, n, seed):

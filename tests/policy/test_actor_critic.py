@@ -120,6 +120,7 @@ def test_half_the_parameters_of_the_plain_twin():
         ({"critic_reads": ()}, "critic_reads is empty"),
         ({"actor_reads": ("command", "command")}, "names a group twice"),
         ({"init_std": 3.0}, "init_std=3.0 must lie between"),
+        ({"init_std": 0.4, "max_std": 0.4}, "init_std=0.4 must lie between"),
         ({"actor_hidden": (31,)}, "use 32"),
     ],
 )

@@ -12,10 +12,10 @@ from small_parkour import SMALL, figures
 from swap.env import EnvCfg
 from swap.errors import UserError
 from swap.learn.trainer import NETWORKS, OPTIMISERS
-from swap.policy import PolicyCfg
 from swap.presets import RunCfg
 from swap.runs import Checkpoint, load, seed_everything, to_json, train
 from swap.runs.console import PlainBoard
+from swap.runs.noise_and_rate import RATE
 from swap.runs.saved_model import (
     CURRICULUM,
     FRONTIER,
@@ -24,7 +24,7 @@ from swap.runs.saved_model import (
     keep_model,
     read_model,
 )
-from swap.runs.warm_start import RATE, check_fit, config_from, same_rate, same_std, start_from
+from swap.runs.warm_start import check_fit, config_from, start_from
 
 MODELS = Path(__file__).parents[2] / "models"
 KINDS = {"tiny": SMALL, "swap": replace(tiny_swap.CFG, engine="cpu")}
@@ -154,27 +154,14 @@ def test_worlds_begin_where_others_were(worlds):
 
 
 # --- what has changed meanwhile -------------------------------------------------------------------
-def test_the_std_stays_what_it_was_under_other_bounds():
-    old, new = PolicyCfg(init_std=0.4, max_std=1.0), PolicyCfg(init_std=0.4, max_std=0.5)
-    raw = torch.tensor([-2.0, -1.0, 0.0, 3.0])
-
-    def std(raw, cfg):
-        return cfg.min_std + (cfg.max_std - cfg.min_std) * torch.sigmoid(raw)
-
-    assert same_std(raw, old, old) is raw
-    wanted = std(raw, old).clamp(max=new.max_std)
-    torch.testing.assert_close(std(same_std(raw, old, new), new), wanted, atol=1e-3, rtol=0.0)
-    torch.testing.assert_close(std(same_std(raw, old, new), new)[:2], wanted[:2])
-    bolder = replace(new, init_std=0.3)
-    wanted = torch.full((4,), 0.3)
-    torch.testing.assert_close(std(same_std(raw, old, bolder), bolder), wanted)
-
-
-def test_the_rate_goes_on_unless_another_is_asked_for():
-    cfg, rate = SMALL.ppo, torch.tensor(3e-4)
-    assert same_rate(rate, cfg, cfg) == rate
-    assert same_rate(rate, cfg, replace(cfg, lr=2e-3)) == torch.tensor(2e-3)
-    assert same_rate(rate, cfg, replace(cfg, lr_range=(5e-4, 1e-2))) == torch.tensor(5e-4)
+def test_a_rate_that_is_asked_for_is_taken_from_a_model_without_optimisers():
+    """Otherwise it begins low, since a fresh Adam takes steps of full length."""
+    model = read_model(MODELS / "teacher.safetensors")
+    for lr, wanted in ((model.cfg.ppo.lr, model.cfg.ppo.lr_range[0]), (3e-4, 3e-4)):
+        cfg = replace(model.cfg, worlds=8, engine="cpu", ppo=replace(model.cfg.ppo, lr=lr))
+        trainer = cfg.build("cpu")
+        assert "optimisers" in start_from(model, trainer, cfg)
+        assert trainer.ppo.lr.item() == pytest.approx(wanted)
 
 
 @pytest.mark.parametrize(

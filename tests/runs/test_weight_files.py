@@ -80,6 +80,28 @@ def test_a_full_disk_leaves_the_old_model_and_nothing_beside_it(tmp_path, disk):
     assert not came
 
 
+def test_a_stopped_save_and_then_a_full_disk_leave_the_last_good_model(tmp_path, disk):
+    """The card of a save that was stopped halfway waits beside its place; a save that fails
+    removes what waits there."""
+    path = tmp_path / "robot.safetensors"
+    for n in range(100):
+        save_weights(path, state(1), {"of": 1})
+        save_weights(path, state(2), {"of": 2})
+        card = path.with_suffix(".json")
+        card.rename(beside(card))
+        disk.arm(n, OSError(errno.ENOSPC, "No space left on device"))
+        with contextlib.suppress(OSError):
+            save_weights(path, state(3), {"of": 3})
+        came = disk.calm()
+        tensors, told = load_weights(path)
+        assert told["of"] in (2, 3)
+        assert same(tensors, state(told["of"]))
+        if not came:
+            break
+    assert not came
+    assert told["of"] == 3
+
+
 def test_a_card_that_waits_beside_its_place_serves_only_its_own_weights(tmp_path):
     path = tmp_path / "robot.safetensors"
     save_weights(path, state(1), {"of": 1})

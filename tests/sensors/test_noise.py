@@ -87,6 +87,16 @@ def test_edges_lose_three_pixels_in_ten_and_slopes_none(scenes):
     assert not holes[:, :, ~edge].any()
 
 
+@pytest.mark.parametrize("way", [(1, 0), (0, 1), (1, 1)])
+def test_near_ground_loses_nothing_at_the_border_of_the_image(scenes, way):
+    """Inverse depth is linear on a plane, also where a pixel has no neighbour on one side."""
+    v, u = torch.meshgrid(torch.arange(64.0), torch.arange(64.0), indexing="ij")
+    inverse = 0.25 + 5.5 * (way[0] * v + way[1] * u) / (63 * sum(way))  # from 4 m to 17 cm
+    value = (1 / inverse - CAMERA.near_m) / (CAMERA.far_m - CAMERA.near_m)
+    clean = value[None].to(scenes.device)
+    assert (Spoiler(replace(QUIET, edge_holes=1.0), 1, scenes.device)(clean) < 1).all()
+
+
 def test_blobs_take_up_to_five_percent_of_a_frame(scenes):
     n = 512
     cfg = replace(QUIET, blob_holes=0.05)

@@ -197,6 +197,27 @@ def test_motion_that_was_not_measured_of_every_seed_is_no_mean_over_seeds(study,
     assert "fore_up_ns" not in row
 
 
+def test_a_mean_says_of_how_many_seeds_it_is_and_which_measurement(tmp_path):
+    """A seed whose robots never took off has no impulse; the others' mean is not that of all."""
+    sides = {side: f"gait --family box --side {side}" for side in ("left", "right")}
+    pairs = "check model --trials 2 --family box"
+    study, folder = one_arm(tmp_path, **sides, pairs=pairs)
+    move = {"family": "box", "size": 1.0, "command_mps": 1.0, "fore_index": 0.1}
+    pair = {"family": "box", "pairs": 2, "success": 1, "success, mirrored": 1, "5 cm apart": 0}
+    for seed, push in enumerate((257.4, None, None)):
+        run = Run("a", seed)
+        put(folder.measured("left", run), rows=[move | {"take_off_up_ns": push}])
+        put(folder.measured("right", run), rows=[move | {"take_off_up_ns": None}])
+        put(folder.measured("pairs", run), rows=[pair | {"same end": 1}])
+    results = read_results(study, folder)
+    told = {row["measurement"]: row for row in tables.motion_table(results)}
+    assert told["left"]["take_off_up_ns"] == "257 (1 of 3)"
+    assert (told["left"]["fore_index"], told["left"]["seeds"]) == ("0.1", 3)
+    assert told["right"]["take_off_up_ns"] == "-"
+    (row,) = tables.mirrored_table(results)
+    assert (row["measurement"], row["seeds"], row["same end"]) == ("pairs", 3, "1")
+
+
 def test_runs_that_are_missing_are_named(study, folder):
     learned(folder, "ours", 0)
     home = folder.run(Run("plain", 0))
@@ -302,7 +323,7 @@ def test_reports_say_how_much_intervals_of_few_seeds_hold(study, folder):
     folder.measured("boxes", Run("plain", 1)).unlink()
     write_report(study, folder)
     text = (folder.root / "report.md").read_text()
-    assert "true value in 50 of 100 cases with 2 seeds, in 75 of 100 cases with 3 seeds." in text
+    assert "true value in 50 of 100 cases with 2 seeds, in 75 of 100 cases with 3 seeds;" in text
 
 
 def test_two_sides_are_two_rows_of_panels(study, folder):

@@ -33,6 +33,7 @@ from swap.runs import Checkpoint, RunResult, load, seed_everything, train
 from swap.runs.checkpoint import FOLDER, numbered
 from swap.runs.console import clock, short
 from swap.runs.migrations import as_stored
+from swap.runs.noise_and_rate import with_config
 from swap.runs.resume import changed, stored_config, with_goals, without_goals
 from swap.runs.saved_model import SavedModel, find_run, read_model
 from swap.runs.stored_robot import print_robot_changes, with_robot
@@ -140,6 +141,7 @@ def parse(options: list[str]) -> Plan:
         raise UserError(f"a resumed run keeps its seed, {stored.seed}; omit --seed")
     check_folder(folder)
     say(*changed(default, cfg))
+    checkpoint = with_config(checkpoint, stored, cfg)
     cfg = with_goals(cfg, stored, checkpoint)
     origin = checkpoint.config.get("from")
     return Plan(name, cfg, folder, device, started_s, checkpoint, None, origin)

@@ -182,7 +182,7 @@ class ParkourEnv:
         reward = reward * valid
         counted = self.curriculum.at_frontier & frame.has_goal
         self.episode_metrics.add(frame, verdict, reward, terms, valid, counted)
-        late = self.frame_builder.best_x < 0.5 * self.frame_builder.asked_m
+        late = self.frame_builder.way_m < 0.5 * self.frame_builder.asked_m
         self._ended.copy_(self.tasks.end_episodes(frame, verdict, late))
         info = {
             "reason": verdict.reason,

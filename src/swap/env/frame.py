@@ -253,9 +253,14 @@ class FrameBuilder(Buffers):
         across = vel[:, :, 1, 1] + radius * spin[..., 0]
         return (along.square() + across.square()).sqrt()
 
+    @property
+    def way_m(self) -> Tensor:
+        """[N] m: how far the robot has come."""
+        return self.best_x - self.first_x
+
     def _won(self) -> Tensor:
         """[N] m: how far the robot has come, but no further than commanded plus AHEAD_M."""
-        return torch.minimum(self.best_x - self.first_x, self.asked_m + AHEAD_M)
+        return torch.minimum(self.way_m, self.asked_m + AHEAD_M)
 
 
 def into_body(quat: Tensor, vectors_w: Tensor) -> Tensor:

@@ -63,10 +63,13 @@ class FixedTasks:
         """[N]: why it ended, an EndReason."""
         self.steps = torch.zeros_like(self.family)
         """[N]: how many it took."""
+        self.far_x = torch.zeros_like(self.family, dtype=torch.float32)
+        """[N]: the largest x of the base until it ended."""
 
     def choose_courses(self, mask: Tensor) -> Tensor:
         self.idle.masked_fill_(mask, False)
         self.reason.masked_fill_(mask, int(EndReason.RUNNING))
+        self.far_x.masked_fill_(mask, -torch.inf)
         return self._course
 
     def set_commands(self, mask: Tensor, commands: Commands) -> None:
@@ -77,15 +80,22 @@ class FixedTasks:
 
     def end_episodes(self, frame: Frame, verdict: Verdict, late: Tensor) -> Tensor:
         torch.maximum(self.reason, verdict.reason, out=self.reason)
+        self._end(frame, verdict)
+        return torch.zeros_like(self.idle)
+
+    def _end(self, frame: Frame, verdict: Verdict) -> None:
+        """Notes how long and how far each trial went until it ended."""
+        farther = torch.maximum(self.far_x, frame.base_pos[:, 0])
+        torch.where(self.idle, self.far_x, farther, out=self.far_x)
         torch.where(self.idle, self.steps, frame.steps, out=self.steps)
         self.idle |= verdict.ended
-        return torch.zeros_like(self.idle)
 
     def metrics(self, processes: ProcessGroup = SINGLE_PROCESS) -> dict[str, float]:
         return {}
 
     def state_dict(self) -> dict[str, Tensor]:
         mine = {"idle": self.idle, "reason": self.reason, "trial_steps": self.steps}
+        mine["trial_far_x"] = self.far_x
         return {**join_states(curriculum=self.curriculum.state_dict()), **mine}
 
 
@@ -135,7 +145,7 @@ class Trials(ParkourEnv):
         """The results so far; trials that still run have `RUNNING` and no success."""
         reason = self.trials.reason.clone()
         success, time_s = reason == int(EndReason.SUCCESS), self.trials.steps * CONTROL_DT
-        far_m = self.frame_builder.best_x.clone()
+        far_m = torch.maximum(self.trials.far_x, self.frame_builder.first_x)
         return TrialResults(success, reason, time_s, far_m, self.engine.drawn)
 
     @property

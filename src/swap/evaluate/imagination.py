@@ -71,6 +71,16 @@ class Imagination:
             len(self._chains.h) - 1,
         )
 
+    def predicted_proprioception(self) -> dict[str, Tensor] | None:
+        """What the decoder makes of the joints and the body, by name, [N, ...] each, from the
+        predicted latent; None before the first tick, or if the model does not read them."""
+        group, reads = "proprioception", self._model.cfg.reads
+        if self.predicted is None or group not in reads:
+            return None
+        parts = self._model.prop.unpack(self.predicted.prop)
+        ours = "" if len(reads) == 1 else f"{group}."
+        return {name.removeprefix(ours): x for name, x in parts.items() if name.startswith(ours)}
+
     def _predict(self, chains: Latent) -> Latent:
         """Predicts all chains [C, N, ...] one tick ahead, from the actions since the last tick."""
         count, n = chains.h.shape[:2]

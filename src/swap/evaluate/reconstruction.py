@@ -43,7 +43,7 @@ class ModelTracker:
         model = self.model
 
         def read() -> tuple[Tensor, Tensor, None]:
-            depth, prop = model.codec.from_linear(obs["depth_noisy"]), obs["proprioception"]
+            depth, prop = model.codec.from_linear(obs["depth_noisy"]), model.prop_of(obs)
             if self.mirrored:
                 depth, prop = depth.flip(-1), model.prop.rep(prop)
             return depth, prop, None

@@ -22,12 +22,14 @@ def gae(
     `vec_env`), so V_{t+1} is already its bootstrap value.
     """
     alive, goes_on = ~terminated, ~(terminated | truncated)
-    # `where`, not a product with zero: the value beyond an end may be NaN.
+    # `where`, not a product with zero: values beyond an end may be NaN.
     beyond = torch.where(alive, value[1:], 0.0)
     delta = torch.where(valid, reward + gamma * beyond - value[:-1], 0.0)
-    keep = (goes_on & valid).to(delta.dtype) * (gamma * lam)
+    linked = goes_on & valid
+    keep = linked.to(delta.dtype) * (gamma * lam)
     advantage = torch.empty_like(delta)
     ahead = torch.zeros_like(delta[0])
     for t in reversed(range(len(delta))):
+        ahead = torch.where(linked[t], ahead, 0.0)
         ahead = torch.addcmul(delta[t], keep[t], ahead, out=advantage[t])
     return advantage, advantage + value[:-1]

@@ -49,7 +49,7 @@ class PolicyCfg:
         check_numbers(self, "policy.", at_least_1=widths, filled=widths, positive=stds)
         for network in (self.actor, self.critic):
             NETWORKS.check(network)
-        if not self.min_std <= self.init_std <= self.max_std:
+        if not self.min_std < self.init_std < self.max_std:
             raise UserError(
                 f"policy.init_std={self.init_std} must lie between min_std={self.min_std} and "
                 f"max_std={self.max_std}"

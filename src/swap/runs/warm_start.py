@@ -7,23 +7,20 @@ states, the count of iterations and the clock begin anew.
 from dataclasses import replace
 
 import torch
-from torch import Tensor
 
 from swap.env import ParkourEnv
 from swap.env.frontiers import converted, spread
 from swap.errors import UserError
-from swap.learn import PPOCfg, Trainer
+from swap.learn import Trainer
 from swap.learn.trainable import Trainable
 from swap.learn.trainer import NETWORKS, OPTIMISERS
-from swap.policy import PolicyCfg
 from swap.presets.parkour import ParkourCfg
 from swap.presets.table import PRESETS, TrainCfg, get_preset
+from swap.runs.noise_and_rate import RATE, carried_over
 from swap.runs.saved_model import SavedModel, Tensors
 
-STD, RATE, STYLE = "policy/actor.head.raw_std", "ppo/lr", "amp/net/"
-"""Names in a checkpoint: of the std of actions, of PPO's learning rate, of the discriminator."""
-EDGE = 1e-3
-"""Smallest distance of a std to its new bounds: at a bound it could not move."""
+STYLE = "amp/net/"
+"""The name of the discriminator in a checkpoint."""
 
 
 def config_from(model: SavedModel, preset: str | None) -> tuple[str, TrainCfg]:
@@ -47,12 +44,8 @@ def start_from(model: SavedModel, trainable: Trainable, cfg: TrainCfg) -> list[s
         raise UserError("this preset trains no robot; --from needs one that does, e.g. tiny")
     live = trainable.learned()
     check_fit({name: x for name, x in live.items() if name.startswith(NETWORKS)}, model)
-    tensors = dict(model.tensors)
-    if STD in tensors:
-        tensors[STD] = same_std(tensors[STD], model.cfg.policy, cfg.policy)
-    if RATE in tensors:
-        tensors[RATE] = same_rate(tensors[RATE], model.cfg.ppo, cfg.ppo)
-    elif cfg.ppo.desired_kl is not None:
+    tensors = carried_over(model.tensors, model.cfg, cfg)
+    if RATE not in tensors and cfg.ppo.desired_kl is not None and cfg.ppo.lr == model.cfg.ppo.lr:
         # A fresh Adam takes steps of full length in all directions: at the usual initial rate the
         # KL of the first update was 39. From a low rate it soon adapts.
         tensors[RATE] = torch.tensor(cfg.ppo.lr_range[0])
@@ -93,23 +86,6 @@ def check_fit(networks: Tensors, model: SavedModel) -> None:
 
 def misfit(name: str, how: str) -> UserError:
     return UserError(f"the model does not fit: '{name}' {how}; omit --preset and network options")
-
-
-def same_std(raw: Tensor, old: PolicyCfg, new: PolicyCfg) -> Tensor:
-    """Keeps the std of actions, even if its bounds have changed, unless another `init_std` was
-    asked for: a robot with little noise explores little."""
-    if (old.min_std, old.max_std, old.init_std) == (new.min_std, new.max_std, new.init_std):
-        return raw
-    std = old.min_std + (old.max_std - old.min_std) * torch.sigmoid(raw.double())
-    if old.init_std != new.init_std:
-        std = torch.full_like(std, new.init_std)
-    share = (std - new.min_std) / (new.max_std - new.min_std)
-    return share.clamp(EDGE, 1 - EDGE).logit().to(raw.dtype)
-
-
-def same_rate(rate: Tensor, old: PPOCfg, new: PPOCfg) -> Tensor:
-    """Keeps the adapted learning rate within its bounds, unless another one was asked for."""
-    return rate.clamp(*new.lr_range) if old.lr == new.lr else torch.full_like(rate, new.lr)
 
 
 def set_frontiers(model: SavedModel, env: ParkourEnv) -> list[str]:

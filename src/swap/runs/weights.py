@@ -45,7 +45,18 @@ def save_weights(path: Path, tensors: Mapping[str, Tensor], card: Mapping[str, A
         raise UserError("a card holds finite numbers only; look for NaN in its figures") from None
     text = (json.dumps(written, indent=1) + "\n").encode()
     path.parent.mkdir(parents=True, exist_ok=True)
+    finish_stopped_save(path)
     replace_pair(path, data, path.with_suffix(".json"), text)
+
+
+def finish_stopped_save(path: Path) -> None:
+    """If a writer was stopped between the two files, gives the new card its place, so that the next
+    writer does not replace it before it has replaced the weights."""
+    card = path.with_suffix(".json")
+    if beside(card).exists():
+        with contextlib.suppress(UserError):
+            load_pair(path, beside(card))
+            beside(card).replace(card)
 
 
 def load_weights(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:

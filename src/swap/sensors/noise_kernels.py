@@ -95,12 +95,15 @@ def spoil(
     value = wp.clamp((z - near) / (far - near), 0.0, 1.0)
 
     # On a plane the inverse depth is linear in the pixel: its second difference shows edges only.
+    # Pixels at the border of the image have it along the border at most.
     here = inverse_depth(clean, n, v, u, near, far)
     left = inverse_depth(clean, n, v, wp.max(u - 1, 0), near, far)
     right = inverse_depth(clean, n, v, wp.min(u + 1, cols - 1), near, far)
     above = inverse_depth(clean, n, wp.max(v - 1, 0), u, near, far)
     below = inverse_depth(clean, n, wp.min(v + 1, rows - 1), u, near, far)
-    bend = wp.max(wp.abs((left + right) - 2.0 * here), wp.abs((above + below) - 2.0 * here))
+    across = wp.where(u > 0 and u < cols - 1, wp.abs((left + right) - 2.0 * here), 0.0)
+    along = wp.where(v > 0 and v < rows - 1, wp.abs((above + below) - 2.0 * here), 0.0)
+    bend = wp.max(across, along)
     if bend > edge_jump and wp.randf(state) < edge_holes:
         value = 1.0
 

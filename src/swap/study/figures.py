@@ -30,7 +30,7 @@ def success_figure(results: Results) -> "Figure | None":
         return None
     sides = list(dict.fromkeys((p.side, p.under) for p in points))
     families = list(dict.fromkeys(p.family for p in points))
-    labels = _labels(results, results.success())
+    labels = _labels(results, results.success)
     import matplotlib
     from matplotlib.figure import Figure
 

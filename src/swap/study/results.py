@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -46,6 +47,7 @@ class Results:
             if command_of(words) == command and self.measured[name]:
                 yield name, self.measured[name]
 
+    @cached_property
     def success(self) -> dict[Run, dict[Point, float]]:
         """What `swap eval` measured, from all measurements together."""
         out: dict[Run, dict[Point, float]] = {}
@@ -69,7 +71,7 @@ class Results:
 
     def scores(self, points: list[Point]) -> dict[str, np.ndarray]:
         """Arm -> [S, P]: the seeds that were measured at all these points."""
-        every = self.success()
+        every = self.success
         out = {}
         for arm in self.study.arms:
             mine = [every.get(Run(arm, seed), {}) for seed in self.study.seeds]
@@ -80,7 +82,7 @@ class Results:
 
     def points(self) -> list[Point]:
         """All points that were measured, sides and families in their usual order."""
-        every = {point for one in self.success().values() for point in one}
+        every = {point for one in self.success.values() for point in one}
         sides, families = ("left", "right", "both"), list(FAMILIES)
 
         def place(p: Point) -> tuple[Any, ...]:  # families of the user's own come last

@@ -178,7 +178,7 @@ def record_table(results: Results) -> list[Row]:
 def motion_table(results: Results) -> list[Row]:
     """What `swap gait --family` measured: a row for each size and arm, means over seeds."""
     rows: list[Row] = []
-    for _, files in results.by_command("gait"):
+    for name, files in results.by_command("gait"):
         groups: dict[tuple[Any, ...], list[Mapping[str, Any]]] = {}
         for run, file in files.items():
             for row in file["rows"]:
@@ -186,10 +186,11 @@ def motion_table(results: Results) -> list[Row]:
                     key = (row["family"], row["size"], row["command_mps"], run.arm)
                     groups.setdefault(key, []).append(row)
         for (family, size, speed, arm), several in sorted(groups.items()):
-            labels = {"family": family, "size": f"{size:g} m", "m/s": f"{speed:g}", "arm": arm}
+            labels = {"measurement": name, "family": family, "size": f"{size:g} m"}
+            labels |= {"m/s": f"{speed:g}", "arm": arm, "seeds": len(several)}
             # What an earlier version of swap did not measure of every seed is left out.
-            names = [x for x in several[0] if x not in LABELS and all(x in row for row in several)]
-            rows.append(labels | {name: _mean([row[name] for row in several]) for name in names})
+            asked = [x for x in several[0] if x not in LABELS and all(x in row for row in several)]
+            rows.append(labels | {x: _mean([row[x] for row in several]) for x in asked})
     return rows
 
 
@@ -208,7 +209,7 @@ def reconstruction_table(results: Results) -> list[Row]:
                 errors = [file["facts"]["mean"][k]["error_m"] for file in mine]
                 gaps = [file["facts"]["mirror_gap_m"] for file in mine]
                 rows.append(
-                    {"measurement": name, "arm": arm, "side": labels["side"]}
+                    {"measurement": name, "arm": arm, "seeds": len(mine), "side": labels["side"]}
                     | {"sequences": labels["sequences"], "error, m": _mean(errors)}
                     | {"largest gap to the mirror image, m": f"{max(gaps):.3g}"}
                 )
@@ -219,21 +220,26 @@ def mirrored_table(results: Results) -> list[Row]:
     """What `swap check model --trials` measured: a row for each family and arm, means over
     seeds."""
     rows: list[Row] = []
-    for _, files in results.by_command("check model"):
+    for name, files in results.by_command("check model"):
         for arm in results.study.arms:
             mine = [file for run, file in files.items() if run.arm == arm]
             tried = [row for file in mine for row in file["rows"] if "same end" in row]
             for family in dict.fromkeys(row["family"] for row in tried):
                 some = [row for row in tried if row["family"] == family]
-                labels = {"family": family, "arm": arm, "pairs": sum(row["pairs"] for row in some)}
-                names = ("success", "success, mirrored", "same end", "5 cm apart")
-                rows.append(labels | {name: _mean([row[name] for row in some]) for name in names})
+                labels = {"measurement": name, "family": family, "arm": arm, "seeds": len(some)}
+                labels |= {"pairs": sum(row["pairs"] for row in some)}
+                asked = ("success", "success, mirrored", "same end", "5 cm apart")
+                rows.append(labels | {x: _mean([row[x] for row in some]) for x in asked})
     return rows
 
 
 def _mean(values: Sequence[float | None]) -> str:
+    """The mean over seeds; where some have no value, how many have one."""
     there = [x for x in values if x is not None]
-    return f"{np.mean(there):.3g}" if there else "-"
+    if not there:
+        return "-"
+    some = "" if len(there) == len(values) else f" ({len(there)} of {len(values)})"
+    return f"{np.mean(there):.3g}{some}"
 
 
 def percent(found: Interval, seeds: int) -> str:

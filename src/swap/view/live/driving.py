@@ -85,6 +85,5 @@ class DrivenTasks(FixedTasks):
     def end_episodes(self, frame: Frame, verdict: Verdict, late: Tensor) -> Tensor:
         first = ~self.idle & verdict.ended
         torch.where(first, verdict.reason, self.reason, out=self.reason)
-        torch.where(self.idle, self.steps, frame.steps, out=self.steps)
-        self.idle |= verdict.ended
+        self._end(frame, verdict)
         return torch.zeros_like(self.idle)

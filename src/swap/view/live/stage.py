@@ -93,13 +93,13 @@ class Stage:
             self._believed.show(base, heading, believed, true)
         else:
             self._believed.hide()
-        self._ghost.root.visible = settings.ghost
-        if settings.ghost:
-            predicted = env.groups["proprioception"].unpack(mind.predicted.prop[0])
+        felt = mind.predicted_proprioception() if settings.ghost else None
+        self._ghost.root.visible = felt is not None
+        if felt is not None:
             heading = float(heading_of(state.base_quat)[0])
-            pose = np.array(env.robot.default_pose) + predicted["joint_pos"].numpy()
+            pose = np.array(env.robot.default_pose) + felt["joint_pos"][0].numpy()
             lift = float((mind.reconstructed.body[0] - mind.predicted.body[0]).median())
-            quat = tilted_quat(heading, predicted["gravity"].numpy())
+            quat = tilted_quat(heading, felt["gravity"][0].numpy())
             self._ghost.place(base + np.array([0.0, 0.0, lift]), quat, pose)
 
 
