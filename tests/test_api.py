@@ -49,12 +49,23 @@ def test_without_a_family_it_is_the_environment_of_training():
         ("tiny", {"family": "wall"}, "wall"),
         ("tiny", {"family": "box", "size": 9.0}, "comes in"),
         ("tiny", {"family": "box", "size": 0.3, "speed_mps": 0.0}, "leads to no goal"),
+        ("tiny", {"size": 0.3}, "name its family"),
+        ("tiny", {"speed_mps": 2.0}, "name its family"),
+        (3, {}, "3 is no robot; give one of swap.load"),
     ],
 )
 def test_mistakes_are_one_line(of, options, says, monkeypatch):
     monkeypatch.setitem(PRESETS.added, "toy", ToyCfg())
     with pytest.raises(UserError, match=says):
         swap.make_env(of, device="cpu", **options)
+
+
+@pytest.mark.parametrize("action", [torch.zeros(12), torch.zeros(3, 12), [[0.0] * 12] * 2])
+def test_actions_have_a_row_for_each_world(action):
+    env = swap.make_env("tiny", worlds=2, device="cpu")
+    env.reset()
+    with pytest.raises(UserError, match=r"pass a tensor \[2, 12\]"):
+        env.step(action)
 
 
 def test_no_other_name_is_there():

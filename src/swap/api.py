@@ -29,13 +29,26 @@ if TYPE_CHECKING:
     from swap.adapters.rsl_rl_env import RslRlVecEnv
 
 
-def load(model: str | Path, *, fast: bool = False) -> TrainedRobot:
+def load(
+    model: str | Path,
+    *,
+    fast: bool = False,
+    actor: str | None = None,
+    critic: str | None = None,
+    encoder: str | None = None,
+    observations: Sequence[str] | None = None,
+) -> TrainedRobot:
     """Load a trained robot from the folder of a run, from a file of `swap keep`, or by its name.
 
     With `fast` its agents act for few robots on a CPU in a fraction of the time. Their actions are
     then the same up to rounding, and no longer mirrored to the last bit.
+
+    Code of your own that the robot needs to act is run only if you name it here, as after
+    `--policy.actor`, `--policy.critic`, `--model.net.encoder` and `--env.observations`.
     """
-    return replace(load_trained(Path(model)), fast=fast)
+    given = None if observations is None else tuple(observations)
+    code = {"actor": actor, "critic": critic, "encoder": encoder, "observations": given}
+    return replace(load_trained(Path(model), **code), fast=fast)
 
 
 @overload
@@ -51,7 +64,7 @@ def make_env(
     *,
     family: str,
     size: float | None = ...,
-    speed_mps: float = ...,
+    speed_mps: float | None = ...,
     device: str = ...,
     seed: int = ...,
 ) -> Trials: ...
@@ -63,7 +76,7 @@ def make_env(
     *,
     family: str | None = None,
     size: float | None = None,
-    speed_mps: float = 1.0,
+    speed_mps: float | None = None,
     device: str = "auto",
     seed: int = 0,
 ) -> ParkourEnv | Trials:
@@ -71,18 +84,21 @@ def make_env(
 
     Without a `family` it is that of training, with its curriculum, and runs for ever. With one,
     every world has a course of that family and `size` (metres or degrees), a command to walk
-    forward, and one episode; then `env.finished` is true and `env.outcome()` says how each ended.
+    forward at `speed_mps` (1.0), and one episode; then `env.finished` is true and `env.outcome()`
+    says how each ended.
     """
     cfg = env_cfg(of)
     device = choose_device(device)
     if family is None:
+        if size is not None or speed_mps is not None:
+            raise UserError("size and speed_mps are of one course; name its family, e.g. 'box'")
         return ParkourEnv(cfg, worlds, engine=engine_for(device), device=device, seed=seed)
     difficulty = 0.0 if size is None else difficulty_of(family, size)
     courses = [
         course_of(family, difficulty, k, seed=seed, side="both", tilt_deg=cfg.tilt_deg)
         for k in range(worlds)
     ]
-    return trials_env(cfg, courses, speed_mps, device, seed)
+    return trials_env(cfg, courses, 1.0 if speed_mps is None else speed_mps, device, seed)
 
 
 def make_gymnasium_env(
@@ -133,6 +149,10 @@ def make_rsl_rl_env(
 def env_cfg(of: TrainedRobot | EnvCfg | str) -> EnvCfg:
     if isinstance(of, EnvCfg):
         return of
+    if not isinstance(of, str | TrainedRobot):
+        raise UserError(
+            f"{of!r} is no robot; give one of swap.load, the name of a preset, or an EnvCfg"
+        )
     cfg = get_preset(of) if isinstance(of, str) else of.cfg
     if not isinstance(cfg, ParkourCfg):
         raise UserError(

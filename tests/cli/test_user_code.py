@@ -238,6 +238,12 @@ def test_a_reward_that_is_none_is_one_line(body, says, here):
     words = ("--env.rewards.terms", "wrong.py:wrong=1")
     with pytest.raises(UserError, match=f"wrong in 'wrong.py'.*{says}"):
         swap("train", "--preset", "tiny", *FEW, *HERE, *words, "--out", "run")
+    # Mended, the same command can be given again.
+    assert not Path("run").exists()
+    Path("wrong.py").write_text("def wrong(frame):\n    return frame.lin_vel_b[:, 0]\n")
+    registry.forget()
+    sys.modules.pop("wrong", None)
+    assert swap("train", "--preset", "tiny", *FEW, *HERE, *words, "--out", "run") == 0
 
 
 def test_a_course_of_ones_own_in_every_command(here, capsys):

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+import swap as swap_library
 import tiny_swap
 from swap import registry
 from swap.cli import main as cli
@@ -61,6 +62,7 @@ ACTS = {
     "gait": ("--speeds", "1", "--robots", "1", "--seconds", "2.1"),
     "check model": ("--steps", "2", "--family", "flat"),
     "record": ("--trials", "1", "--device", "cpu"),
+    "view": ("--bench", "0.1"),
 }
 
 
@@ -100,6 +102,18 @@ def test_an_actor_and_a_critic_of_ones_own(run, capsys):
     Path("nets.py").rename("moved/nets.py")
     moved = ("--policy.actor", "moved/nets.py:Straight", "--policy.critic", "moved.nets:Straight")
     assert swap("eval", "kept.safetensors", *ACTS["eval"], *moved) == 0
+
+
+def test_every_command_that_acts_takes_them_and_so_does_python(run):
+    for command, words in ACTS.items():
+        registry.forget()
+        out = ("--out", "film.gif") if command == "play" else ()
+        assert swap(command, run, *words, *ACTOR, *CRITIC, *out) == 0
+    registry.forget()
+    with pytest.raises(UserError, match=r"is code, and is not run"):
+        swap_library.load("run")
+    robot = swap_library.load("run", actor="nets.py:Straight", critic="nets.py:Straight")
+    assert robot.cfg.policy.actor == "nets.py:Straight"
 
 
 @pytest.mark.parametrize("command", [*ACTS, "train --resume", "train --from"])
@@ -147,5 +161,7 @@ def test_an_encoder_of_ones_own(here):
     with pytest.raises(UserError, match=r"the encoder 'nets.py:TwoViews' is code, and is not run"):
         swap("eval", "run", *ACTS["eval"])
     assert swap("check model", "run", *ACTS["check model"], *encoder) == 0
+    few = ("--trials", "1", "--seconds", "0.2", "--device", "cpu")
+    assert swap("reconstruct", "run", *few, *encoder) == 0
     with pytest.raises(UserError, match=r"no world model; omit --model.net.encoder"):
         swap("eval", "teacher", *ACTS["eval"], *encoder)

@@ -218,6 +218,26 @@ def test_a_mean_says_of_how_many_seeds_it_is_and_which_measurement(tmp_path):
     assert (row["measurement"], row["seeds"], row["same end"]) == ("pairs", 3, "1")
 
 
+def test_how_they_walk_is_a_mean_over_seeds_without_feet_and_reference(tmp_path):
+    study, folder = one_arm(tmp_path, walk="gait --feet")
+    for seed, speed in enumerate((0.9, 1.1, 1.3)):
+        robot = {"gait": "tiny", "command_mps": 1.0, "foot": "all", "speed_mps": speed, "fallen": 0}
+        foot = {"gait": "tiny", "command_mps": 1.0, "foot": "FL", "cadence_hz": 2.0}
+        reference = {"gait": "reference trot", "command_mps": 1.0, "speed_mps": 1.0}
+        put(folder.measured("walk", Run("a", seed)), rows=[robot, foot, reference])
+    (row,) = tables.gait_table(read_results(study, folder))
+    assert row == {
+        "measurement": "walk",
+        "m/s": "1",
+        "arm": "a",
+        "seeds": 3,
+        "speed_mps": "1.1",
+        "fallen": "0",
+    }
+    write_report(study, folder)
+    assert "## How they walk" in (folder.root / "report.md").read_text()
+
+
 def test_runs_that_are_missing_are_named(study, folder):
     learned(folder, "ours", 0)
     home = folder.run(Run("plain", 0))

@@ -1,11 +1,12 @@
 """`swap reconstruct`: the error of the depth that a world model decodes."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import tyro
 
 from swap.cli.show import Report, save, show, writable
+from swap.cli.user_code_options import UserCode, UserCodeOptions
 from swap.device.choice import choose_device
 from swap.validate import check_numbers
 
@@ -45,6 +46,7 @@ class Args:
     """Also write the figures to this file, tick by tick, with maps by pixel."""
     plot: Path | None = None
     """Also draw the figures, .png or .svg."""
+    code: UserCode = field(default_factory=UserCodeOptions)
 
     def __post_init__(self) -> None:
         check_numbers(self, "--", at_least_1=("trials",), positive=("seconds", "speed", "size"))
@@ -63,7 +65,7 @@ def run(args: Args) -> int:
     from swap.runs.trained_robot import load_trained
 
     drawable(args.plot)
-    robot = load_trained(args.run)
+    robot = load_trained(args.run, **args.code.given())
     driver = None if args.recorded_by is None else load_trained(args.recorded_by)
     check_memory(args.trials, device, world_model=True, option="--trials")
     difficulty = difficulty_of(args.family, args.size)

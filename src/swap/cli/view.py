@@ -1,12 +1,13 @@
 """`swap view`: a page in the browser on which a trained robot is driven by hand."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import tyro
 
 from swap.cli.show import Report, check_recording, needs_viser, show, writable
+from swap.cli.user_code_options import UserCode, UserCodeOptions
 from swap.errors import UserError
 from swap.validate import check_numbers
 
@@ -41,6 +42,7 @@ class Args:
     """Measure instead, so many seconds a row (0.1 to 600): does the page keep real time here?"""
     json: Path | None = None
     """Also write what --bench measures to this file."""
+    code: UserCode = field(default_factory=UserCodeOptions)
 
     def __post_init__(self) -> None:
         check_numbers(self, "--")
@@ -66,6 +68,7 @@ def run(args: Args) -> int:
 
     from swap.courses import FAMILIES
     from swap.courses.course_file import load_course
+    from swap.runs.trained_robot import load_trained
     from swap.view.live.server import LOOPBACK, PageServer, check_address
     from swap.view.live.settings import CourseChoice, Settings
     from swap.view.live.viewer import Viewer
@@ -79,6 +82,8 @@ def run(args: Args) -> int:
     plan = None if args.course is None else load_course(args.course)
     course = CourseChoice(family.name, size, seed=args.seed, plan=plan)
     torch.set_num_threads(1)  # networks of this size are slower on two
+    if code := args.code.given():  # run here, it is known when the page loads the robot
+        load_trained(args.run, **code)
     settings = Settings(model=str(args.run), course=course)
     if args.bench is not None:
         return run_bench(settings, args.bench, args.json)

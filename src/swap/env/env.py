@@ -28,6 +28,7 @@ from swap.env.step import Step
 from swap.env.tasks import CurriculumTasks, Tasks
 from swap.env.terminations import Terminations
 from swap.env_spec import EnvSpec
+from swap.errors import UserError
 from swap.sensors import DepthCamera
 from swap.sim import BODY_PARTS, CONTROL_DT, FIXED, EngineName, engine_device, make_engine
 from swap.state_dict import copy_into, join_states, sub_state
@@ -147,8 +148,12 @@ class ParkourEnv:
 
     def step(self, action: Tensor) -> Step:
         """Take one control step with `action` [N, 12]: joint targets around the default pose."""
+        if not isinstance(action, Tensor) or action.shape != self._targets.shape:
+            shape = list(self._targets.shape)
+            got = list(action.shape) if isinstance(action, Tensor) else type(action).__name__
+            raise UserError(f"actions are {got}; pass a tensor {shape}")
         with one_thread(self._on_cpu):
-            self._pre_physics(action.detach().to(self._targets).expand_as(self._targets))
+            self._pre_physics(action.detach().to(self._targets))
             self.engine.step(self._targets)
             self._count += 1
             if self._bodies_every and int(self._count) % self._bodies_every == 0:

@@ -3,7 +3,7 @@
 import contextlib
 import shlex
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -66,7 +66,8 @@ def train(
     `config` goes into every checkpoint. `started_s` (time.monotonic) is when the clock started: the
     time to build the trainable counts. The goals are totals over all sittings of a run. With
     several `processes`, process 0 leads and returns the full result; the others know only how it
-    ended. A new run that is stopped before its first iteration leaves no files.
+    ended. A new run that is stopped before its first iteration, or by a mistake that it finds,
+    leaves no files.
     """
     distributed = DistributedTrainable(trainable, processes)
     if processes.rank:
@@ -99,7 +100,8 @@ def train(
                 if (total := run_clock.forecast()) is not None and total != planned:
                     planned = total
                     distributed.plan(total)
-                metrics = distributed.iterate()
+                with nothing_left(folder, fresh, new=iteration == 0 and resume is None):
+                    metrics = distributed.iterate()
                 iteration += 1
                 run_clock.tick(iteration, metrics.get("steps", 0.0))
                 if lock.lost:
@@ -150,6 +152,18 @@ def restore(distributed: DistributedTrainable, resume: Checkpoint) -> tuple[int,
         ) from error
     spent = resume.numbers[RUN]
     return resume.iteration, spent["elapsed_s"], spent.get("steps", 0.0)
+
+
+@contextlib.contextmanager
+def nothing_left(folder: Path, fresh: bool, *, new: bool) -> Iterator[None]:
+    """Removes a `new` run whose first iteration finds a mistake of the user's, such as a reward of
+    the wrong shape: mended, the same command can be given again."""
+    try:
+        yield
+    except UserError:
+        if new:
+            remove_new_run(folder, fresh)
+        raise
 
 
 def remove_new_run(folder: Path, fresh: bool) -> None:

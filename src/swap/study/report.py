@@ -43,6 +43,11 @@ SECTIONS: tuple[tuple[str, str, Callable[[Results], list[tables.Row]]], ...] = (
     ),
     ("Records", "`swap record`, in metres, seed by seed.", tables.record_table),
     (
+        "How they walk",
+        "On flat ground, means over seeds; `swap gait` says what the columns mean.",
+        tables.gait_table,
+    ),
+    (
         "How they move",
         "`swap gait` says what the columns mean. (1 of 3): of one seed of three, since no robot of "
         "the others got so far.",

@@ -175,27 +175,41 @@ def record_table(results: Results) -> list[Row]:
     return rows
 
 
+def gait_table(results: Results) -> list[Row]:
+    """What `swap gait` measured on flat ground: a row for each speed and arm, means over seeds."""
+    return _motion(results, "fallen", ("command_mps",))
+
+
 def motion_table(results: Results) -> list[Row]:
-    """What `swap gait --family` measured: a row for each size and arm, means over seeds."""
+    """What `swap gait --family` measured: a row for each size, speed and arm, means over seeds."""
+    return _motion(results, "fore_index", ("family", "size", "command_mps"))
+
+
+LABELS = {"gait", "family", "size", "unit", "command_mps", "trials", "foot"}
+"""The cells of a row of `swap gait` that are not figures."""
+HEADS = {"command_mps": "m/s"}
+
+
+def _motion(results: Results, figure: str, places: tuple[str, ...]) -> list[Row]:
+    """Rows of those in which `swap gait` has that figure, for each place and arm."""
     rows: list[Row] = []
     for name, files in results.by_command("gait"):
         groups: dict[tuple[Any, ...], list[Mapping[str, Any]]] = {}
         for run, file in files.items():
             for row in file["rows"]:
-                if "fore_index" in row:
-                    key = (row["family"], row["size"], row["command_mps"], run.arm)
-                    groups.setdefault(key, []).append(row)
-        for (family, size, speed, arm), several in sorted(groups.items()):
-            labels = {"measurement": name, "family": family, "size": f"{size:g} m"}
-            labels |= {"m/s": f"{speed:g}", "arm": arm, "seeds": len(several)}
+                if figure in row:
+                    groups.setdefault((*(row[x] for x in places), run.arm), []).append(row)
+        for (*place, arm), several in sorted(groups.items()):
+            where = dict(zip(places, place, strict=True))
+            labels = {HEADS.get(x, x): value for x, value in where.items()}
+            if "size" in where:
+                labels["size"] = f"{where['size']:g} m"
+            labels["m/s"] = f"{where['command_mps']:g}"
             # What an earlier version of swap did not measure of every seed is left out.
             asked = [x for x in several[0] if x not in LABELS and all(x in row for row in several)]
-            rows.append(labels | {x: _mean([row[x] for row in several]) for x in asked})
+            means = {x: _mean([row[x] for row in several]) for x in asked}
+            rows.append({"measurement": name, **labels, "arm": arm, "seeds": len(several), **means})
     return rows
-
-
-LABELS = {"gait", "family", "size", "unit", "command_mps", "trials"}
-"""The cells of a row of `swap gait` that are not figures."""
 
 
 def reconstruction_table(results: Results) -> list[Row]:
