@@ -200,13 +200,13 @@ def guarded(
 
 def describe_error(error: BaseException, file: str | None = None) -> str:
     """Describe an error: `my.py, line 3: ZeroDivisionError: division by zero`. The line is the last
-    one of the traceback in `file`, or the last of all."""
+    one of the traceback in `file`; there is none if a call had the wrong arguments."""
     lines = str(error).splitlines() or [""]
     if isinstance(error, SyntaxError):
         return f"{error.filename}, line {error.lineno}: {error.msg}"
     what = lines[0] if isinstance(error, UserError) else f"{type(error).__name__}: {lines[0]}"
     every = traceback.extract_tb(error.__traceback__)
-    frames = [frame for frame in every if file in (None, frame.filename)] or list(every)
+    frames = [frame for frame in every if file in (None, frame.filename)]
     if not frames or isinstance(error, ImportError):
         return what.removesuffix(": ")
     return f"{frames[-1].filename}, line {frames[-1].lineno}: {what}".removesuffix(": ")

@@ -118,14 +118,15 @@ def test_every_command_that_acts_takes_them_and_so_does_python(run):
 
 @pytest.mark.parametrize("command", [*ACTS, "train --resume", "train --from"])
 def test_what_a_model_names_is_not_run(command, run, capsys):
-    """The robot cannot act without them; the errors say what to type, one after the other."""
+    """The robot cannot act without them; the error says all that is to be typed."""
     capsys.readouterr()
     words = ACTS.get(command, HERE)
     with pytest.raises(UserError) as error:
         swap(command, run, *words)
     assert str(error.value) == (
         "the network 'nets.py:Straight' is code, and is not run: a file names it, not you; if you "
-        "trust it, name it yourself: --policy.actor nets.py:Straight"
+        "trust it, name it yourself: --policy.actor nets.py:Straight --policy.critic "
+        "nets.py:Straight"
     )
     assert not Path("ran").exists()
     assert capsys.readouterr().out == ""

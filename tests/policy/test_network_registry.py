@@ -100,7 +100,7 @@ def test_trying_it_draws_no_random_numbers():
         ),
         (lambda spec: nn.Linear(8, 4), "RuntimeError: "),
         (lambda spec: 3, "builds a int; build a torch.nn.Module"),
-        (lambda: nn.Linear(9, 4), "TypeError: "),
+        (lambda: nn.Linear(9, 4), "in 'my.py': TypeError: "),
         (lambda spec: nn.LSTM(9, 4), "gives tuple for a batch|RuntimeError"),
     ],
 )

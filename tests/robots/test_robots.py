@@ -125,6 +125,11 @@ def edited(which, **facts):
     return replace(go2, legs=tuple(legs))
 
 
+def flipped(leg):
+    x, y, z = leg.mount
+    return replace(leg, mount=(x, -y, z))
+
+
 def test_wrong_facts_are_one_line_with_the_fix():
     go2 = load("go2")
     fl, fr, rl, rr = go2.legs
@@ -171,6 +176,12 @@ def test_wrong_facts_are_one_line_with_the_fix():
         (lambda: replace(go2, sides=()), "leg 'FL' is its own mirror image"),
         (lambda: replace(go2, h_des=math.inf), "robot.h_des=inf; give a finite number"),
         (lambda: edited("FL", offset=math.nan), r"robot.legs\[0\].offset=nan; give a finite"),
+        (lambda: replace(go2, kp="80"), "robot.kp='80'; give a number"),
+        (lambda: replace(go2, h_des=3.8), r"h_des=3.8 is out of reach: .* base at 0.45"),
+        (
+            lambda: replace(go2, legs=(*(flipped(leg) for leg in go2.legs[:2]), rl, rr)),
+            "leg 'FL' is a left one by its name, and its mount is at y=-",
+        ),
         (lambda: Motor(1.0, 1.0, 1.0, -0.1), "motor damping=-0.1; give 0 or more"),
         (lambda: Motor(0.0, 1.0, 1.0), "motor torque=0.0; give"),
         (lambda: load("appolo"), "did you mean 'apollo'"),

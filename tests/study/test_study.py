@@ -82,6 +82,7 @@ def test_only_what_must_be_said_has_to_be(tmp_path):
         ({"arms": {"a": "--preset tiny --seed 3"}}, "a has --seed, which the study sets"),
         ({"arms": {"a": "--preset tiny --out=/etc"}}, "a has --out, which the study sets"),
         ({"train": "--minutes 3"}, "train has --minutes, which the study sets"),
+        ({"reach": {"box": 0.1}}, r"reach 0.1 is no list; write e.g. box = \[0.2, 0.4\]"),
         ({"measure": {"x": "eval --json y"}}, "x has --json, which the study sets"),
         ({"measure": {"x": "play --family box"}}, "unknown measurement 'play'"),
         ({"measure": {"x": ""}}, "unknown measurement"),

@@ -62,14 +62,22 @@ def needed_to_act(cfg: ParkourCfg) -> list[Option]:
 
 
 def run_code(options: Sequence[Option], named: Callable[[str], bool], say: Say) -> None:
-    """Runs the code of options that the user has `named`; if others name code, raises a
-    UserError."""
+    """Runs the code of options that the user has `named`; if others name code, raises a UserError
+    that says all that is to be typed."""
+    unknown = [
+        (option, word)
+        for option in options
+        for word in filter(is_code, option.words)
+        if not named(option.flag) and word not in option.registry
+    ]
+    if unknown:
+        typed = dict.fromkeys(option.typed() for option, _ in unknown)
+        option, word = unknown[0]
+        raise option.registry.not_run(word, " ".join(typed))
     for option in options:
         for word in filter(is_code, option.words):
             if named(option.flag):
                 option.registry.from_user(word, say)
-            elif word not in option.registry:
-                raise option.registry.not_run(word, option.typed())
 
 
 def preset_from_user(word: str, say: Say = print) -> TrainCfg:

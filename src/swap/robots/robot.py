@@ -3,6 +3,7 @@
 import math
 from dataclasses import dataclass, fields, is_dataclass
 from functools import cached_property
+from numbers import Real
 from typing import Any
 
 from swap.errors import UserError
@@ -67,6 +68,12 @@ class Robot:
                 )
             if i < j:
                 _check_pair(leg, self.legs[j], body)
+            said = any(leg.name.replace(*side) == self.legs[j].name for side in self.sides)
+            if said and not leg.mount[1] > 0:
+                raise UserError(
+                    f"leg '{leg.name}' is a left one by its name, and its mount is at "
+                    f"y={leg.mount[1]}; y points left, so give y > 0"
+                )
         for shape in self.trunk_shapes:
             if not shape.radius > 0:
                 raise UserError(f"trunk shape with radius {shape.radius}; give more than zero")
@@ -79,6 +86,11 @@ class Robot:
         for what in ("kp", "kd", "action_scale", "h_des"):
             if not getattr(self, what) > 0:
                 raise UserError(f"{what}={getattr(self, what)}; give a number greater than zero")
+        longest = max(x.thigh + x.shank + x.foot_radius - x.mount[2] for x in self.legs)
+        if self.h_des >= longest:
+            raise UserError(
+                f"h_des={self.h_des} is out of reach: stretched legs hold the base at {longest:.2f}"
+            )
         if not self.trunk.mass > 0 or not min(self.trunk.box) > 0:
             raise UserError(f"trunk {self.trunk}; give mass and box greater than zero")
         if self.trunk.com[1] != 0:
@@ -136,7 +148,10 @@ def _check_finite(value: Any, where: str) -> None:
     """Raise a UserError if any number in the value is NaN or infinite."""
     if is_dataclass(value):
         for field in fields(value):
-            _check_finite(getattr(value, field.name), f"{where}.{field.name}")
+            fact = getattr(value, field.name)
+            if field.type is float and (isinstance(fact, bool) or not isinstance(fact, Real)):
+                raise UserError(f"{where}.{field.name}={fact!r}; give a number")
+            _check_finite(fact, f"{where}.{field.name}")
     elif isinstance(value, tuple):
         for i, item in enumerate(value):
             _check_finite(item, f"{where}[{i}]")

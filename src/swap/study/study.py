@@ -222,7 +222,7 @@ def read_study(path: Path) -> Study:
             steps=float(data["steps"]),
             arms={key: _words(text) for key, text in data["arms"].items()},
             measure={key: _words(text) for key, text in data.get("measure", {}).items()},
-            reach={key: tuple(map(float, x)) for key, x in data.get("reach", {}).items()},
+            reach={key: _sizes(x) for key, x in data.get("reach", {}).items()},
             film={key: _words(text) for key, text in data.get("film", {}).items()},
             train=_words(data.get("train", "")),
             about=data.get("about", ""),
@@ -237,6 +237,12 @@ def _words(text: Any) -> tuple[str, ...]:
     if not isinstance(text, str):
         raise ValueError(f"{printable(text, 60)} is no text; type options in quotation marks")
     return tuple(shlex.split(text))
+
+
+def _sizes(value: Any) -> tuple[float, ...]:
+    if not isinstance(value, list):
+        raise ValueError(f"reach {value!r:.60} is no list; write e.g. box = [0.2, 0.4]")
+    return tuple(map(float, value))
 
 
 def _seed(value: Any) -> int:
