@@ -12,6 +12,7 @@ from swap.errors import UserError
 from swap.validate import check_numbers
 
 if TYPE_CHECKING:
+    from swap.view.live.recording import Recording
     from swap.view.live.settings import Settings
 
 BENCH_S = (0.1, 600.0)
@@ -97,11 +98,18 @@ def run(args: Args) -> int:
             viewer.run()
         finally:  # Ctrl-C is how it ends
             if args.record is not None and viewer.recording is not None:
-                viewer.recording.save(args.record)
-                print(f"recorded {viewer.recording.length_s:.0f} s: {args.record}")
+                keep_recording(viewer.recording, args.record)
     finally:
         server.stop()
     return 0
+
+
+def keep_recording(recording: "Recording", file: Path) -> None:
+    if recording.length_s == 0:
+        print("nothing is recorded: the page was not opened")
+        return
+    recording.save(file)
+    print(f"recorded {recording.length_s:.0f} s: {file}")
 
 
 def run_bench(settings: "Settings", seconds: float, json: Path | None) -> int:

@@ -1,9 +1,12 @@
 """Recordings play in a browser, offline, and are as long as what they show."""
 
+from types import SimpleNamespace
+
 import pytest
 
 from browser import POLL_MS, draw_little, needs_browser, open_browser
 from swap.cli.main import dispatch
+from swap.cli.view import keep_recording
 from swap.errors import UserError
 from swap.view.live.recording import LONGEST_S
 from swap.view.live.server import PageServer
@@ -55,3 +58,14 @@ def test_the_recording_of_swap_play_plays_offline(tmp_path, short_trials):
         context.close()
     assert [url for url in asked if not url.startswith(("data:", "blob:"))] == [file.as_uri()]
     assert errors == []
+
+
+def test_where_nobody_looked_no_file_is_written(tmp_path, capsys):
+    file = tmp_path / "drive.html"
+    nothing = SimpleNamespace(length_s=0.0, save=lambda path: path.write_text("x"))
+    keep_recording(nothing, file)
+    assert capsys.readouterr().out == "nothing is recorded: the page was not opened\n"
+    assert not file.exists()
+    keep_recording(SimpleNamespace(length_s=3.0, save=lambda path: path.write_text("x")), file)
+    assert capsys.readouterr().out == f"recorded 3 s: {file}\n"
+    assert file.exists()
