@@ -126,7 +126,8 @@ def seeing(device, *, capture, mirrored, augments, n=16):
             ).to(device)
             for name in (*widths, *IMAGES)
         }
-        latent_tracker.observe(obs, torch.full((n,), t == 0, device=device))
+        every = torch.ones(n, dtype=torch.bool, device=device)
+        latent_tracker.observe(obs, torch.full((n,), t == 0, device=device), every)
         latent_tracker.record(torch.randn(n, 12, generator=g).to(device))
     cfg = ModelCfg(net=model.cfg, batch=4, ticks=5, memory=12, warm_up=1, updates=6)
     make = AugmentedModelLearner if augments else ModelLearner

@@ -10,6 +10,7 @@ from swap.policy import ActorCritic, LatentState, PolicyCfg
 from toy_model import SPACES
 
 N = 5
+EVERY = torch.ones(N, dtype=torch.bool)
 
 
 def random_obs(g):
@@ -35,7 +36,7 @@ def test_it_is_the_latent_of_a_robot_in_the_mirrored_world_bit_for_bit():
     for t in range(14):
         obs = random_obs(g)
         fresh = torch.rand(N, generator=g) < (1.0 if t == 0 else 0.1)
-        latent_tracker.observe(obs, fresh)
+        latent_tracker.observe(obs, fresh, EVERY)
         depth = code.from_linear(obs["depth_noisy"]).flip(-1)
         prop = SPACES.proprioception.rep(obs["proprioception"])
         if toy_model.observe(there, depth, prop, fresh, noises[-1]):
@@ -68,7 +69,7 @@ def test_of_an_equivariant_model_it_is_the_mirror_image():
     )
     for t in range(10):
         obs = random_obs(torch.default_generator)
-        latent_tracker.observe(obs, torch.full((N,), t == 0))
+        latent_tracker.observe(obs, torch.full((N,), t == 0), EVERY)
         latent_tracker.record(torch.randn(N, 12))
     assert latent_tracker.h.abs().max() > 0.1
     assert torch.equal(
@@ -92,7 +93,7 @@ def test_without_noise_the_mirrored_latent_is_the_mirror_image():
     for t in range(10):
         obs = random_obs(torch.default_generator)
         fresh = torch.full((N,), t == 0)
-        tracker.observe(obs, fresh)
+        tracker.observe(obs, fresh, EVERY)
         depth = model.codec.from_linear(obs["depth_noisy"])
         toy_model.observe(alone, depth, obs["proprioception"], fresh, None)
         action = torch.randn(N, 12)

@@ -5,6 +5,7 @@ import json
 import pytest
 import torch
 
+import tiny_swap
 from swap.errors import UserError
 from swap.learn import Trainer
 from toy_world import ACTION, Toy, small
@@ -115,3 +116,26 @@ def test_five_iterations_in_the_mirror_end_in_the_same_parameters():
 def test_the_plain_twin_learns_another_policy_in_the_mirror():
     here, there, _, _ = reflected_pair(equivariant=False)
     assert not torch.allclose(here.ppo.parameters[0], there.ppo.parameters[0], atol=1e-2)
+
+
+def test_the_world_model_learns_nothing_from_a_world_that_diverged():
+    """The engine has put its robot back by then, so that all values are finite, but nothing moved
+    it there."""
+    trainer = tiny_swap.CFG.build("cpu")
+    step, count, k = trainer.env.step, 0, trainer.model.k
+
+    def diverging(action):
+        nonlocal count
+        count += 1
+        told = step(action)
+        if count == k:  # what is observed now is a tick
+            told.valid[0], told.terminated[0] = False, True
+        return told
+
+    trainer.env.step = diverging
+    while count < 2 * k:
+        trainer.iterate()
+    kept = trainer.learner.replay.data
+    assert kept["valid"][1].tolist() == [False, True, True, True]
+    assert kept["first"][2].tolist()[0]
+    assert kept["valid"][2].all()

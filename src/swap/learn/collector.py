@@ -89,7 +89,7 @@ class Collector:
         roll = self.rollout
         if not self.running:
             self.begun.fill_(False)
-            self._look(self.env.reset())
+            self._look(self.env.reset(), ~self.begun)
             self.begun.fill_(True)
             self.running = True
         roll.std.copy_(self.policy.actor.head.std_per_orbit)
@@ -114,19 +114,20 @@ class Collector:
                 roll.reward[t].add_(self.style.reward(step))
             roll.terminated[t].copy_(step.terminated)
             roll.truncated[t].copy_(step.truncated)
-            self._look(step.obs)
+            # The step that resets a world is not valid either, but its observation is good.
+            self._look(step.obs, step.valid | ~self.begun)
             self.begun.copy_(~(step.terminated | step.truncated))
         roll.value[roll.steps].copy_(self.bootstrap_value())
         self.evaluate_rollout()
         self._estimate(gamma, lam)
 
-    def _look(self, obs: Mapping[str, Tensor]) -> None:
+    def _look(self, obs: Mapping[str, Tensor], valid: Tensor) -> None:
         """Takes a new observation; worlds that had not `begun` were just reset, and it is their
-        first."""
+        first. In worlds that are not `valid` [N] the physics diverged on the way there."""
         for name, x in self.obs.items():
             x.copy_(obs[name])
         if self.latent_tracker is not None:
-            self.latent_tracker.observe(obs, ~self.begun)
+            self.latent_tracker.observe(obs, ~self.begun, valid)
         if self.style is not None:
             self.style.remember(obs)
 

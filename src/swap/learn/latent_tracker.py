@@ -65,9 +65,11 @@ class LatentTracker:
         """h of the worlds, and of all others that are tracked."""
         return {name: state.h for name, state in self.latent_states.items()}
 
-    def observe(self, obs: Mapping[str, Tensor], fresh: Tensor) -> None:
-        """Takes a new observation; in the worlds in `fresh` [N] an episode has just begun."""
-        if self.clock.observe(fresh, self.reset, lambda: self._look(obs)):
+    def observe(self, obs: Mapping[str, Tensor], fresh: Tensor, valid: Tensor) -> None:
+        """Takes a new observation; in the worlds in `fresh` [N] an episode has just begun. From
+        those that are not `valid` [N] nothing is learned: the physics diverged, and the robot
+        stands where it was put."""
+        if self.clock.observe(fresh, self.reset, lambda: self._look(obs, valid)):
             self.replay.stored()
 
     def record(self, action: Tensor) -> None:
@@ -80,17 +82,18 @@ class LatentTracker:
         states = self.latent_states.items()
         return join_states(**{name: state.state_dict() for name, state in states})
 
-    def _look(self, obs: Mapping[str, Tensor]) -> None:
+    def _look(self, obs: Mapping[str, Tensor], valid: Tensor) -> None:
         noises = [self.draw_noise() for _ in range(self.noisy)]
-        self.tick(*noises, **{name: obs[name] for name in self.reads})
+        self.tick(*noises, valid=valid, **{name: obs[name] for name in self.reads})
 
     def _reset(self, fresh: Tensor) -> None:
         for state in self.latent_states.values():
             state.reset(fresh)
 
     @torch.no_grad()
-    def _tick(self, *noises: Tensor, **obs: Tensor) -> None:
-        """Takes noise for the first latent states, and the observations that `reads` names."""
+    def _tick(self, *noises: Tensor, valid: Tensor, **obs: Tensor) -> None:
+        """Takes noise for the first latent states, which worlds are valid, and the observations
+        that `reads` names."""
         code, prop = self.model.codec, self.model.prop_of(obs)
         # Worlds that diverged are about to be reset; their latents must stay finite until then.
         noisy, clean = (code.from_linear(obs[f"depth_{x}"]) for x in ("noisy", "clean"))
@@ -107,7 +110,7 @@ class LatentTracker:
             "body": obs["body_heights"],
             "foot": obs["foot_heights"],
             "first": self.latent_state.first,
-            "valid": sound,
+            "valid": sound & valid,
         }
         self.replay.store(
             tick, self.latent_state.latent, None if self.mirrored is None else self.mirrored.latent
