@@ -11,7 +11,8 @@ class Args:
     """Print every term of the reward with its equation, origin and weights."""
 
     term: tuple[str, ...] = ()
-    """Also show these terms of yours, file.py:NAME or package.module:NAME; their code is run."""
+    """Also show these terms of yours, file.py:NAME or package.module:NAME; their code is run, and
+    tried in mirrored worlds."""
     json: Path | None = None
     """Also write the table to this file."""
 
@@ -37,4 +38,18 @@ def run(args: Args) -> int:
         "for new ground. tiny: without terms for the gait.",
     ]
     show(Report("Rewards", rows, notes), args.json)
-    return 0
+    return check(args.term) if args.term else 0
+
+
+def check(words: tuple[str, ...]) -> int:
+    """A table of the user's terms; exit code 1 if one of them prefers a side."""
+    from swap.evaluate.reward_audit import check_rewards
+
+    rows = list(check_rewards(words))
+    notes = [
+        "unweighted, of robots that move their joints at random. mirror error: the largest "
+        "difference between a world and its mirror image; networks with the mirror cannot learn "
+        "what a reward asks for that prefers a side. pass: not known of what was always 0."
+    ]
+    show(Report("Your terms, in mirrored worlds", rows, notes))
+    return 1 if any(row["pass"] is False for row in rows) else 0
