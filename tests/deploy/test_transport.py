@@ -58,6 +58,56 @@ def test_shared_memory_carries_each_kind_once(tmp_path):
     assert not (tmp_path / "link").exists()
 
 
+def test_whoever_starts_again_is_heard_at_once(tmp_path):
+    """Either side has got many messages of the other's; new processes begin to write."""
+    robot = SharedMemory.make(tmp_path / "link", MOTORS, LENS)
+    mind = SharedMemory.join(robot.path)
+    for _ in range(50):
+        mind.put_command(COMMAND, 1.0)
+        robot.put_state(STATE, 1.0)
+        assert robot.get_command() is not None
+        assert mind.get_state() is not None
+    again = SharedMemory.join(robot.path)
+    again.put_command(replace(COMMAND, time_s=2.0), 2.0)
+    assert robot.wait("command", 0.0)
+    assert robot.get_command().time_s == 2.0
+    other = SharedMemory.join(robot.path)
+    other.put_state(replace(STATE, time_s=3.0), 3.0)
+    assert mind.get_state().time_s == 3.0
+    assert again.get_state().time_s == 3.0
+
+
+def ask(path, request):
+    SharedMemory.join(path).put_operator(Operator(request), 0.0)
+
+
+def test_any_process_may_ask_and_is_heard(tmp_path):
+    """The robot's end has asked many times, then others ask once each, and it asks again."""
+    robot = SharedMemory.make(tmp_path / "link", MOTORS, LENS)
+    mind = SharedMemory.join(robot.path)
+    for _ in range(50):
+        robot.put_operator(Operator("stand"), 0.0)
+        assert mind.get_operator() == Operator("stand")
+    spawn = multiprocessing.get_context("spawn")
+    for request in ("damp", "passive"):
+        process = spawn.Process(target=ask, args=(robot.path, request))
+        process.start()
+        process.join()
+        assert mind.get_operator() == Operator(request)
+        assert mind.get_operator() is None
+    robot.put_operator(Operator("stop"), 0.0)
+    assert mind.get_operator() == Operator("stop")
+
+
+def test_an_old_request_is_not_obeyed_by_a_controller_that_starts_again(tmp_path):
+    robot = SharedMemory.make(tmp_path / "link", MOTORS, LENS)
+    robot.put_operator(Operator("stand"), 0.0)
+    mind = SharedMemory.join(robot.path)
+    assert mind.get_operator() is None
+    robot.put_operator(Operator("stand"), 0.0)
+    assert mind.get_operator() == Operator("stand")
+
+
 def write_states(path, stop):
     """A robot whose every state is one number many times."""
     link, k = SharedMemory.join(path), 0

@@ -49,11 +49,14 @@ class Transport(Protocol):
 class SharedMemory:
     """A link through a file that both processes map, e.g. /dev/shm/robot.
 
-    A slot for each kind: a count, the sender's time, a checksum, the message. A reader that meets a
-    slot in the middle of being written finds the checksum wrong, and looks again.
+    A slot for each kind: an id, the sender's time, a checksum, the message. A reader that meets a
+    slot in the middle of being written finds the checksum wrong, and looks again. A message is new
+    if its id is not that of the last one that was got. Ids are random and not counted: whoever
+    starts again, or writes beside another process, is heard at once.
     """
 
-    MAGIC, HEAD, PAGE = b"swap-link-1", struct.Struct("<QdI"), 4096
+    MAGIC, HEAD, PAGE = b"swap-link-2", struct.Struct("<8sdI"), 4096
+    NO_ID = bytes(8)
     LOOKS = 100
 
     def __init__(
@@ -77,8 +80,9 @@ class SharedMemory:
             raise UserError(f"'{path}' is a link of another size; start the robot's end again")
         with open(path, "r+b") as file:
             self._map = mmap.mmap(file.fileno(), end)
-        self._put = dict.fromkeys(KINDS, 0)
-        self._got = dict.fromkeys(KINDS, 0)
+        self._got = dict.fromkeys(KINDS, self.NO_ID)
+        # A request is for who hears it: a controller that starts again does not obey an old one.
+        self._got["operator"] = self._id("operator")
         self._creator = create
 
     @classmethod
@@ -142,10 +146,10 @@ class SharedMemory:
 
     def wait(self, kind: Kind, timeout_s: float) -> bool:
         """Whether there is a message of this kind that was not got yet, within the time."""
-        at, until = self._at[kind], time.monotonic() + timeout_s
+        until = time.monotonic() + timeout_s
         while True:
             for _ in range(3):
-                if int.from_bytes(self._map[at : at + 8], "little") > self._got[kind]:
+                if self._id(kind) != self._got[kind]:
                     return True
             if time.monotonic() > until:
                 return False
@@ -153,8 +157,7 @@ class SharedMemory:
 
     def peek(self, kind: Kind) -> bool:
         """Whether there has ever been a message of this kind."""
-        at = self._at[kind]
-        return any(self._map[at : at + 8])
+        return self._id(kind) != self.NO_ID
 
     def close(self) -> None:
         self._map.close()
@@ -162,12 +165,16 @@ class SharedMemory:
             self.path.unlink(missing_ok=True)
 
     # --- slots ----------------------------------------------------------------------------------
-    def _write(self, kind: Kind, data: bytes, now_s: float) -> None:
-        self._put[kind] += 1
-        body = self.HEAD.pack(self._put[kind], now_s, 0) + data
-        head = self.HEAD.pack(self._put[kind], now_s, zlib.crc32(body))
+    def _id(self, kind: Kind) -> bytes:
         at = self._at[kind]
-        # The message first, the count that tells of it last.
+        return self._map[at : at + 8]
+
+    def _write(self, kind: Kind, data: bytes, now_s: float) -> None:
+        fresh = os.urandom(8)
+        check = zlib.crc32(self.HEAD.pack(fresh, now_s, 0) + data)
+        head = self.HEAD.pack(fresh, now_s, check)
+        at = self._at[kind]
+        # The message first, the id that tells of it last.
         self._map[at + self.HEAD.size : at + self.HEAD.size + len(data)] = data
         self._map[at + 8 : at + self.HEAD.size] = head[8:]
         self._map[at : at + 8] = head[:8]
@@ -176,12 +183,12 @@ class SharedMemory:
         at, end = self._at[kind], self._at[kind] + self.HEAD.size + self._size[kind]
         for _ in range(self.LOOKS):
             whole = self._map[at:end]
-            count, sent_s, check = self.HEAD.unpack_from(whole)
-            if count <= self._got[kind]:
+            found, sent_s, check = self.HEAD.unpack_from(whole)
+            if found == self._got[kind]:
                 return None
             data = whole[self.HEAD.size :]
-            if zlib.crc32(self.HEAD.pack(count, sent_s, 0) + data) == check:
-                self._got[kind] = count
+            if zlib.crc32(self.HEAD.pack(found, sent_s, 0) + data) == check:
+                self._got[kind] = found
                 self.now_s = sent_s
                 return data
             os.sched_yield()
