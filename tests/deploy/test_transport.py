@@ -1,5 +1,6 @@
 """Messages cross shared memory and DDS as they are; nothing torn or forged is believed."""
 
+import errno
 import multiprocessing
 import random
 import time
@@ -151,6 +152,43 @@ def test_no_robot_and_no_link_are_one_line(tmp_path):
     (tmp_path / "file").write_bytes(b"x" * 5000)
     with pytest.raises(UserError, match="no link"):
         SharedMemory.join(tmp_path / "file")
+
+
+def test_only_a_link_is_replaced(tmp_path):
+    """What a robot's end left behind, of this format or another, and nothing else."""
+    path = tmp_path / "link"
+    SharedMemory.make(path, MOTORS, LENS)
+    path.write_bytes(path.read_bytes().replace(b"swap-link-2", b"swap-link-1"))
+    with pytest.raises(UserError, match="another version"):
+        SharedMemory.join(path)
+    SharedMemory.make(path, MOTORS, LENS).close()
+    assert not any(tmp_path.iterdir())
+    (tmp_path / "notes.txt").write_text("mine")
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "astray").symlink_to(tmp_path / "nothing")
+    for name in ("notes.txt", "folder", "astray"):
+        with pytest.raises(UserError, match=r"is no link; name another file, e\.g\."):
+            SharedMemory.make(tmp_path / name, MOTORS, LENS)
+    assert (tmp_path / "notes.txt").read_text() == "mine"
+    assert sorted(x.name for x in tmp_path.iterdir()) == ["astray", "folder", "notes.txt"]
+
+
+def test_what_the_machine_refuses_is_one_line(tmp_path, monkeypatch):
+    (tmp_path / "file").touch()
+    for path in (tmp_path / "nothing" / "x", tmp_path / "file" / "x"):
+        with pytest.raises(UserError, match=r"cannot make a link at .*; name another file"):
+            SharedMemory.make(path, MOTORS, LENS)
+    with pytest.raises(UserError, match=r"is no link of a robot .*; name that of its end"):
+        SharedMemory.join(tmp_path)
+
+    def full(path, data):
+        path.write_bytes(data[:9])
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("swap.files.write_file", full)
+    with pytest.raises(UserError, match="No space left"):
+        SharedMemory.make(tmp_path / "link", MOTORS, LENS)
+    assert [x.name for x in tmp_path.iterdir()] == ["file"]
 
 
 @pytest.fixture

@@ -5,13 +5,14 @@ what is true now. The robot's end makes a link and says which motors and which c
 controller's end joins it and matches them by name.
 """
 
+import contextlib
 import json
 import mmap
 import os
 import struct
 import time
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Literal, Protocol
@@ -20,11 +21,22 @@ from swap.deploy.depth import Lens
 from swap.deploy.joints import MotorChannel
 from swap.deploy.messages import Codec, DepthImage, MotorCommand, Operator, RobotState
 from swap.errors import UserError
+from swap.files import beside, replace_file
 
 Kind = Literal["state", "depth", "command", "operator"]
 KINDS: tuple[Kind, ...] = ("state", "depth", "command", "operator")
+EXAMPLE = "/dev/shm/robot"
 PAUSE_S = 2e-5
 """Between two looks of one who waits."""
+
+
+@contextlib.contextmanager
+def _told(what: str, fix: str) -> Iterator[None]:
+    """Tells in one line what the machine refuses."""
+    try:
+        yield
+    except OSError as error:
+        raise UserError(f"{what} ({error.strerror}); {fix}") from None
 
 
 class Transport(Protocol):
@@ -55,7 +67,8 @@ class SharedMemory:
     starts again, or writes beside another process, is heard at once.
     """
 
-    MAGIC, HEAD, PAGE = b"swap-link-2", struct.Struct("<8sdI"), 4096
+    KIND, FORMAT = b"swap-link-", b"2"
+    MAGIC, HEAD, PAGE = KIND + FORMAT, struct.Struct("<8sdI"), 4096
     NO_ID = bytes(8)
     LOOKS = 100
 
@@ -73,13 +86,12 @@ class SharedMemory:
             self._at[kind] = end
             end += -(-(self.HEAD.size + size) // 64) * 64
         if create:
-            path.unlink(missing_ok=True)
-            data = self._facts()
-            path.write_bytes(data + bytes(end - len(data)))
-        elif path.stat().st_size != end:
-            raise UserError(f"'{path}' is a link of another size; start the robot's end again")
-        with open(path, "r+b") as file:
-            self._map = mmap.mmap(file.fileno(), end)
+            self._make_file(end)
+        with _told(f"cannot use the link '{path}'", "run both of its ends as one user"):
+            if path.stat().st_size != end:
+                raise UserError(f"'{path}' is a link of another size; start the robot's end again")
+            with open(path, "r+b") as file:
+                self._map = mmap.mmap(file.fileno(), end)
         self._got = dict.fromkeys(KINDS, self.NO_ID)
         # A request is for who hears it: a controller that starts again does not obey an old one.
         self._got["operator"] = self._id("operator")
@@ -93,20 +105,48 @@ class SharedMemory:
     @classmethod
     def join(cls, path: Path, timeout_s: float = 5.0) -> "SharedMemory":
         """The controller's end; waits until the robot's is there."""
-        until = time.monotonic() + timeout_s
-        while not path.exists() or path.stat().st_size < cls.PAGE:
-            if time.monotonic() > until:
+        until, page = time.monotonic() + timeout_s, b""
+        while len(page) < cls.PAGE:
+            with (
+                _told(f"'{path}' is no link of a robot", f"name that of its end, e.g. {EXAMPLE}"),
+                contextlib.suppress(FileNotFoundError),
+                open(path, "rb") as file,
+            ):
+                page = file.read(cls.PAGE)
+            if len(page) < cls.PAGE and time.monotonic() > until:
                 raise UserError(f"no robot at '{path}'; start its end of the link first")
             time.sleep(0.01)
-        with open(path, "rb") as file:
-            page = file.read(cls.PAGE)
+        magic, _, facts = page.rstrip(b"\0").partition(b"\n")
+        if magic != cls.MAGIC and magic.startswith(cls.KIND):
+            raise UserError(f"'{path}' is of another version of swap; run both ends with one")
         try:
-            magic, _, facts = page.rstrip(b"\0").partition(b"\n")
             told = json.loads(facts) if magic == cls.MAGIC else {}
             motors, lens = [MotorChannel(**motor) for motor in told["motors"]], Lens(**told["lens"])
         except (ValueError, KeyError, TypeError):
-            raise UserError(f"'{path}' is no link of a robot") from None
+            raise UserError(
+                f"'{path}' is no link of a robot; name that of its end, e.g. {EXAMPLE}"
+            ) from None
         return cls(path, motors, lens, create=False)
+
+    def _make_file(self, size: int) -> None:
+        """Anew. Of what is there only a link is replaced, which a robot's end left behind."""
+        path, data = self.path, self._facts()
+        fix = f"name another file, e.g. {EXAMPLE}"
+        with _told(f"cannot make a link at '{path}'", fix):
+            if os.path.lexists(path) and not self._is_link(path):
+                raise UserError(f"'{path}' is there and is no link; {fix}")
+            try:
+                replace_file(path, data + bytes(size - len(data)))
+            except OSError:  # a full disk
+                beside(path).unlink(missing_ok=True)
+                raise
+
+    def _is_link(self, path: Path) -> bool:
+        """Of this format or another."""
+        if not path.is_file():
+            return False
+        with open(path, "rb") as file:
+            return file.read(len(self.KIND)) == self.KIND
 
     def _facts(self) -> bytes:
         told = {"motors": [asdict(motor) for motor in self.motors], "lens": asdict(self.lens)}
