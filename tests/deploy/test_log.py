@@ -60,6 +60,16 @@ def test_a_log_that_was_cut_off_plays_as_far_as_it_is_whole(bundle, log):
     assert shorter == same == said - 1
 
 
+def test_a_log_without_a_command_is_refused(bundle, log):
+    """As one that was cut off in its first line, or right after it."""
+    data = log.read_bytes()
+    end = data.index(b"\n")
+    for length, why in ((end - 1, "no log"), (end, "before its first"), (end + 50, "before its")):
+        log.write_bytes(data[:length])
+        with pytest.raises(UserError, match=why):
+            replay(bundle, log)
+
+
 def test_another_command_is_found(bundle, log):
     data = bytearray(log.read_bytes())
     data[-3] ^= 1
@@ -72,6 +82,9 @@ def test_a_log_of_another_bundle_or_none_is_refused(bundle, log, tmp_path):
     log.write_bytes(log.read_bytes().replace(bundle.seal.encode(), b"0" * 64, 1))
     with pytest.raises(UserError, match="another bundle"):
         replay(bundle, log)
+    (tmp_path / "x").write_bytes(b'{"format": 1}\n')
+    with pytest.raises(UserError, match="another bundle"):
+        replay(bundle, tmp_path / "x")
     (tmp_path / "x").write_bytes(b"hello")
     with pytest.raises(UserError, match="no log"):
         replay(bundle, tmp_path / "x")

@@ -60,6 +60,23 @@ def test_a_robot_is_run_and_its_log_plays_again(bundle, tmp_path, capsys, armed)
         assert not sent[-1].kp.any()
 
 
+def test_no_log_is_lost_and_one_that_cannot_be_written_is_one_line(bundle, tmp_path, capsys):
+    spec = bundle.spec
+    link = SharedMemory.make(tmp_path / "robot", plain_motors(spec), training_lens(spec.camera))
+    words = ["run", str(bundle.path), "--shm", str(link.path), "--seconds", "0.01", "--log"]
+    first = tmp_path / "first.log"
+    assert main([*words, str(first)]) == 0
+    kept = first.read_bytes()
+    capsys.readouterr()
+    for path in (first, tmp_path, tmp_path / "nothing" / "x.log"):
+        assert main([*words, str(path)]) == 2
+        told = capsys.readouterr().err
+        assert f"log '{path}'" in told
+        assert told.endswith("; name another file\n")
+    assert first.read_bytes() == kept
+    link.close()
+
+
 def test_the_bench_tells_all_parts(bundle, capsys):
     rows = list(bench(bundle, 60))
     assert [row["part"] for row in rows] == list(LIMITS_MS)

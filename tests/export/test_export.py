@@ -136,6 +136,10 @@ def test_no_path_of_this_machine_is_in_a_bundle(made):
         assert b"site-packages" not in file.read_bytes()
 
 
+def test_a_folder_that_is_no_bundle(tmp_path):
+    assert "it has no swap.json; name a folder that swap export wrote" in refusal(tmp_path)
+
+
 def test_truncated(copy):
     graph = copy / "policy.onnx"
     graph.write_bytes(graph.read_bytes()[:-7])
@@ -185,6 +189,12 @@ def test_values_that_no_robot_has(copy):
 
 
 def test_links_are_not_followed(copy, tmp_path):
+    card = copy / CARD
+    card.rename(tmp_path / CARD)
+    card.symlink_to(tmp_path / CARD)
+    assert f"{CARD} cannot be read" in refusal(copy)
+    card.unlink()
+    (tmp_path / CARD).rename(card)
     graph = copy / "policy.onnx"
     graph.rename(tmp_path / "elsewhere")
     graph.symlink_to(tmp_path / "elsewhere")

@@ -11,7 +11,7 @@ import contextlib
 import sys
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, BinaryIO
 
 import numpy as np
 
@@ -87,13 +87,27 @@ def link_of(bundle: Bundle, args: argparse.Namespace) -> "Transport":
     return link
 
 
+def open_log(path: Path | None) -> BinaryIO:
+    """A file for a log; never one that holds something, e.g. the log of an earlier run."""
+    if path is None:
+        return open("/dev/null", "wb")
+    try:
+        if path.is_file() and path.stat().st_size:
+            raise UserError(f"log '{path}' is there; name another file")
+        return open(path, "wb")
+    except OSError as error:
+        raise UserError(
+            f"cannot write the log '{path}' ({error.strerror}); name another file"
+        ) from None
+
+
 def control(
     bundle: Bundle, link: "Transport", armed: bool, log: Path | None, seconds: float
 ) -> int:
     """Until Ctrl-C or the operator's stop; tells every change of mode."""
     with contextlib.ExitStack() as stack:
         stack.callback(link.close)
-        file = stack.enter_context(open("/dev/null" if log is None else log, "wb"))
+        file = stack.enter_context(open_log(log))
         controller = LoggedController(bundle, file, link.motors, link.lens)
         print("armed: commands are sent" if armed else "dry run: no command is sent", flush=True)
         began = due = time.monotonic()

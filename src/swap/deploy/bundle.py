@@ -38,6 +38,10 @@ def read_bundle(
     """`robot`: it must be of this one; `joints`: it must have just these, in any order."""
     if not path.is_dir():
         raise UserError(f"no bundle '{path}'; name a folder that swap export wrote")
+    if not os.path.lexists(path / CARD):
+        raise UserError(
+            f"'{path}' is no bundle, it has no {CARD}; name a folder that swap export wrote"
+        )
     card = _card(path)
     spec = parse(BundleSpec, {k: x for k, x in card.items() if k not in ("format", "seal")})
     if robot is not None and spec.robot != robot:
@@ -62,8 +66,9 @@ def file_spec(name: str, data: bytes) -> FileSpec:
 
 
 def _card(path: Path) -> dict[str, Any]:
+    data = _read(path, CARD)
     try:
-        card = json.loads(_read(path, CARD))
+        card = json.loads(data)
     except (ValueError, RecursionError):
         raise _refused(path, f"{CARD} is not JSON; export it again") from None
     if not isinstance(card, dict):

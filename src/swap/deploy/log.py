@@ -98,7 +98,7 @@ def _split(data: bytes) -> Iterator[tuple[bytes, float, bytes]]:
 def replay(bundle: Bundle, path: Path) -> tuple[int, int]:
     """How many commands a log holds, and how many come out the same again, to the last bit."""
     head, rest = records(path)
-    if head["bundle"] != bundle.seal:
+    if head.get("bundle") != bundle.seal:
         raise UserError(f"'{path}' was made with another bundle than '{bundle.path}'")
     try:
         motors = [MotorChannel(**motor) for motor in head["motors"]]
@@ -120,6 +120,8 @@ def replay(bundle: Bundle, path: Path) -> tuple[int, int]:
             same += again == data
         else:
             raise UserError(f"'{path}' holds a record {kind!r}, which is none")
+    if not said:
+        raise UserError(f"log '{path}' was cut off before its first command; name another log")
     return said, same
 
 
