@@ -158,6 +158,15 @@ def test_ctrl_c_leaves_no_traceback_and_no_link(bundle, after_s, tmp_path):
     assert [*Path("/dev/shm").glob(f"swap-sim2sim-{pid}-*")] == []
 
 
+def test_a_mistake_that_the_robots_process_finds_is_one_line(bundle, monkeypatch, capfd):
+    monkeypatch.setenv("MUJOCO_GL", "glfw")
+    for display in ("DISPLAY", "WAYLAND_DISPLAY"):
+        monkeypatch.delenv(display, raising=False)
+    with pytest.raises(UserError, match=r"renderer does not work here .*; set MUJOCO_GL=egl"):
+        [*measure(bundle, [("flat", 0.0)], trials=1, renderer="gl")]
+    assert capfd.readouterr().err == ""
+
+
 def test_rows_are_as_swap_eval_has_them(bundle):
     (row,) = measure(bundle, [("flat", 0.0)], trials=1)
     assert row["trials"] == 1

@@ -1,6 +1,6 @@
 """`swap sim2sim`: how often a bundle succeeds in another simulator, by obstacle and size."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -14,6 +14,8 @@ from swap.validate import check_numbers
 if TYPE_CHECKING:
     from swap.deploy.bundle import Bundle
 
+NOT_SERVED = ("points", "trials", "conditions", "beside", "as_trained", "json")
+"""Options of a measurement, which one trial with --serve is not."""
 PATIENCE_S = 30.0
 """Of a robot that waits for its controller."""
 
@@ -75,6 +77,12 @@ class Args:
         )
         if self.randomness is not None and self.beside is None:
             raise UserError("--randomness is that of swap eval; add --beside MODEL")
+        if self.serve is not None:
+            known = {f.name: f.default for f in fields(self)}
+            vain = [name for name in NOT_SERVED if getattr(self, name) != known[name]]
+            if vain:
+                words = ", ".join(f"--{name.replace('_', '-')}" for name in vain)
+                raise UserError(f"--serve is one trial, and measures nothing; leave out {words}")
 
 
 def run(args: Args) -> int:
@@ -160,11 +168,15 @@ def rehearsal(args: Args, bundle: "Bundle", family: str, difficulty: float) -> i
     """Exit code 1 if the robot did not get there."""
     from swap.evaluate.success import course_of
     from swap.sim2sim.cfg import SimCfg, Trial
+    from swap.sim2sim.process import NO_CONTROLLER
     from swap.sim2sim.rehearsal import rehearse
 
     assert args.serve is not None
     course = course_of(family, difficulty, 0, seed=args.seed, side=args.side)
     trial = Trial(course, args.seed, args.speed, PATIENCE_S)
     outcome = rehearse(bundle, args.serve, trial, SimCfg(), args.renderer, PATIENCE_S)
+    if outcome.reason == NO_CONTROLLER:
+        print(f"no controller sent a command within {PATIENCE_S:g} s; only an --armed one does")
+        return 1
     print(f"{family} of {course.size:.3g}: {outcome.reason} after {outcome.time_s:.1f} s")
     return 0 if outcome.success else 1

@@ -1,5 +1,6 @@
 """The simulated robot's depth camera: MuJoCo's own rays or its own renderer, faults and latency."""
 
+import warnings
 from typing import Literal
 
 import mujoco
@@ -94,7 +95,9 @@ def gl_renderer(
     option = mujoco.MjvOption()
     option.geomgroup[HIDDEN] = 0
     try:
-        renderer = mujoco.Renderer(body.model, camera.rows, camera.cols)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of GLFW, about what the error then says
+            renderer = mujoco.Renderer(body.model, camera.rows, camera.cols)
     except Exception as error:  # of many kinds, by what is missing
         raise UserError(
             f"MuJoCo's renderer does not work here ({error}); set MUJOCO_GL=egl, or use rays"

@@ -124,9 +124,12 @@ class Simulation:
 
     def _receive(self) -> Any:
         try:
-            return self._wire.recv()
+            answer = self._wire.recv()
         except EOFError:
             raise UserError("the simulated robot's process ended; see what it printed") from None
+        if isinstance(answer, UserError):
+            raise answer
+        return answer
 
 
 def _request(controller: Controller, go: Operator, now_s: float) -> Operator:

@@ -4,6 +4,7 @@ In lock-step it waits for the answer to every state: a trial then depends on its
 time it waits for the clock, and takes whatever command has come.
 """
 
+import contextlib
 import threading
 import time
 from collections import deque
@@ -17,6 +18,7 @@ from swap.deploy.joints import MotorChannel
 from swap.deploy.messages import DepthImage, MotorCommand, RobotState
 from swap.deploy.spec import DepthCameraSpec
 from swap.deploy.transport import SharedMemory
+from swap.errors import UserError
 from swap.robots import Robot
 from swap.sim2sim.body import SimulatedRobot
 from swap.sim2sim.camera import Camera, Renderer
@@ -25,6 +27,8 @@ from swap.sim2sim.referee import BLOW_S, EVERY_S, Referee
 
 ANSWER_S = 20.0
 """A controller that does not answer for so long is gone."""
+NO_CONTROLLER = "no controller"
+"""The reason of a trial in which nobody answered, or sent a command."""
 DAMPED_S = 1.0
 """So long after the controller gave up, the trial is over."""
 
@@ -39,17 +43,20 @@ def serve(
     renderer: Renderer,
     real_time: bool,
 ) -> None:
-    """Until the pipe ends: a Trial comes, a TrialOutcome goes. `None` ends it."""
-    link = SharedMemory.make(path, motors, training_lens(camera))
-    wire.send("ready")
-    try:
-        while (trial := wire.recv()) is not None:
-            loop = TrialLoop(link, robot, motors, camera, cfg, trial, renderer)
-            wire.send(loop.run(real_time))
-    except EOFError:
-        pass
-    finally:
-        link.close()
+    """Until the pipe ends: a Trial comes, a TrialOutcome goes. `None` ends it, and so does a
+    UserError, which goes to whom it concerns."""
+    with contextlib.ExitStack() as stack:
+        try:
+            link = SharedMemory.make(path, motors, training_lens(camera))
+            stack.callback(link.close)
+            wire.send("ready")
+            while (trial := wire.recv()) is not None:
+                loop = TrialLoop(link, robot, motors, camera, cfg, trial, renderer)
+                wire.send(loop.run(real_time))
+        except EOFError:
+            pass
+        except UserError as error:
+            wire.send(error)
 
 
 class TrialLoop:
@@ -67,8 +74,9 @@ class TrialLoop:
         patience_s: float = DAMPED_S,
         go: threading.Event | None = None,
     ) -> None:
-        """`patience_s`: a robot that is limp for so long has failed. `go`: it hangs in the air
-        until its motors are stiff, and its trial begins with this; without it, with those."""
+        """`patience_s`: a robot that is limp for so long, or never hears a command, has failed.
+        `go`: it hangs in the air until its motors are stiff, and its trial begins with this;
+        without it, with those."""
         self.link, self.cfg, self.trial = link, cfg, trial
         self._patience_s, self._go, self._hangs = patience_s, go, go is not None
         self.body = SimulatedRobot(robot, motors, cfg, trial)
@@ -92,7 +100,7 @@ class TrialLoop:
                 time.sleep(early)
             self._sense(step, now)
             if step % cfg.state_every == 0 and not self._exchange(now, real_time):
-                reason = "no controller"
+                reason = NO_CONTROLLER
             while self._commands and self._commands[0][0] <= now:
                 self._now = self._commands.popleft()[1]
             self.body.step(self._now)
@@ -144,4 +152,6 @@ class TrialLoop:
                 self.referee.begin()
         else:
             self._limp_s += EVERY_S
-        return "damped" if self._limp_s >= self._patience_s else None
+        if self._limp_s < self._patience_s:
+            return None
+        return NO_CONTROLLER if self._now is None else "damped"
