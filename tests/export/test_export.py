@@ -14,7 +14,7 @@ from swap.deploy.bundle import CARD, file_spec, read_bundle, seal
 from swap.deploy.runtime import Runtime, replay_vectors, session
 from swap.deploy.vectors import unpack
 from swap.errors import UserError
-from swap.export.check import check
+from swap.export.check import check, made_of
 from swap.export.recording import mirrored, record
 from swap.export.write import export, networks_of
 from swap.runs.trained_robot import untrained
@@ -67,6 +67,17 @@ def test_a_check_can_fail(robot, made):
     wrong = replace(vectors, action=vectors.action + np.float32(2e-4))
     actions, _ = replay_vectors(Runtime(made), wrong)
     assert np.abs(actions - wrong.action).max() > 1e-4
+
+
+def test_a_bundle_knows_its_robot(robot, made):
+    assert made_of(made, robot)
+    cfg = robot.cfg
+    assert not made_of(made, replace(robot, iteration=1))
+    assert not made_of(made, replace(robot, name="teacher"))
+    assert not made_of(made, replace(robot, cfg=replace(cfg, seed=7)))
+    small = replace(cfg.model, net=replace(cfg.model.net, deter=26))
+    assert not made_of(made, replace(robot, cfg=replace(cfg, model=small)))
+    assert not made_of(made, reading("history", "command"))
 
 
 @pytest.mark.parametrize("plain", ["sees", "acts"])

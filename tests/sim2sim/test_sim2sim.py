@@ -179,6 +179,22 @@ def test_a_configuration_that_cannot_be():
         SimCfg(image_latency_s=(0.2, 0.1))
 
 
+@pytest.mark.parametrize("seed", [0, 7])
+def test_another_model_beside_is_told(bundle, seed, monkeypatch, capsys):
+    robot = tiny_swap.robot()
+    robot = replace(robot, cfg=replace(robot.cfg, seed=seed))  # other weights of the same name
+    monkeypatch.setattr("swap.runs.trained_robot.load_trained", lambda path: robot)
+    monkeypatch.setattr("swap.sim2sim.measure.measure", lambda *_, **__: [{"success": 0.0}])
+    monkeypatch.setattr(
+        "swap.evaluate.success.measure",
+        lambda *_, **__: [{"success": 0.0, "low": 0.0, "high": 0.0}],
+    )
+    words = ["sim2sim", str(bundle.path), "--family", "flat", "--points", "1", "--trials", "1"]
+    assert dispatch([*words, "--beside", "model"]) == 0
+    said = "model is not what the bundle was made of (swap, iteration 0): these are two robots."
+    assert (capsys.readouterr().out.count(said) == 2) == (seed != 0)
+
+
 @pytest.mark.parametrize("cone", ["pyramidal", "elliptic"])
 def test_as_trained_has_the_cones_of_the_model_beside(bundle, cone, monkeypatch):
     robot = tiny_swap.robot()

@@ -95,6 +95,7 @@ def run(args: Args) -> int:
     from swap.evaluate.env_overrides import with_randomness
     from swap.evaluate.success import Progress, check_speed, points
     from swap.evaluate.success import measure as evaluate
+    from swap.export.check import made_of
     from swap.runs.trained_robot import load_trained
     from swap.sim2sim.cfg import SimCfg, as_trained
     from swap.sim2sim.conditions import CONDITIONS, under
@@ -111,6 +112,13 @@ def run(args: Args) -> int:
     if args.serve is not None:
         return rehearsal(args, bundle, *wanted[0])
     model = None if args.beside is None else load_trained(args.beside)
+    notes = ["low, high: 95 % interval (Wilson). failures: how many trials ended so."]
+    if model is not None and not made_of(bundle, model):
+        its = f"{bundle.spec.model}, iteration {bundle.spec.iteration}"
+        notes.append(
+            f"{args.beside} is not what the bundle was made of ({its}): these are two robots."
+        )
+        print(notes[-1], flush=True)  # before the work, which may take long
     if model is not None and args.randomness is not None:
         model = with_randomness(model, args.randomness)
     physics = SimCfg()
@@ -139,7 +147,6 @@ def run(args: Args) -> int:
                 told=tell,
             )
             rows += [{"conditions": name, **row} if names else row for row in found]
-    notes = ["low, high: 95 % interval (Wilson). failures: how many trials ended so."]
     notes += [f"{name}: {ABOUT[name]}." for name in names if name != NOMINAL]
     if model is not None:
         same = evaluate(
