@@ -1,5 +1,6 @@
 """A bundle computes what torch computes; one that is damaged or does not fit is refused."""
 
+import errno
 import json
 import shutil
 from dataclasses import replace
@@ -273,6 +274,25 @@ def test_nothing_is_overwritten_unasked(made, robot, tmp_path):
     (tmp_path / "mine").mkdir()
     with pytest.raises(UserError, match="is no bundle"):
         export(robot, tmp_path / "mine", overwrite=True)
+
+
+@pytest.mark.parametrize("step", ["swap.export.write.write_file", "pathlib.Path.mkdir"])
+def test_a_disk_that_takes_no_bundle_is_one_line(step, made, robot, tmp_path, monkeypatch):
+    """Nothing is left of the new one, and the old one stays."""
+    old = shutil.copytree(made.path, tmp_path / "x.bundle")
+    there = sorted(tmp_path.rglob("*"))
+
+    def full(path, *_, **__):
+        if path.name == "policy.onnx":  # the second
+            path.write_bytes(b"part")
+        if path.name != "world_model.onnx":
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(step, full)
+    with pytest.raises(UserError, match=r"cannot write '.*x.bundle' \(No space.*; name a folder"):
+        export(robot, old, overwrite=True)
+    assert sorted(tmp_path.rglob("*")) == there
+    read_bundle(old)
 
 
 def test_the_command(tmp_path, capsys, monkeypatch):

@@ -75,9 +75,16 @@ def _write(out: Path, files: dict[str, bytes]) -> None:
     """Beside its place first: a bundle is whole or not there."""
     fresh = beside(out)
     shutil.rmtree(fresh, ignore_errors=True)
-    fresh.mkdir(parents=True)
-    for name, data in files.items():
-        write_file(fresh / name, data)
-    if out.exists():
-        shutil.rmtree(out)
-    fresh.replace(out)
+    try:
+        fresh.mkdir(parents=True)
+        for name, data in files.items():
+            write_file(fresh / name, data)
+        if out.exists():
+            shutil.rmtree(out)
+        fresh.replace(out)
+    except OSError as error:
+        shutil.rmtree(fresh, ignore_errors=True)
+        raise UserError(
+            f"cannot write '{out}' ({error.strerror}); name a folder on a disk that can be written "
+            "and has room"
+        ) from None
