@@ -1,5 +1,6 @@
 """`python -m swap.deploy` and `swap bench deploy`, as a user runs them."""
 
+import sys
 import threading
 import time
 
@@ -75,6 +76,18 @@ def test_no_log_is_lost_and_one_that_cannot_be_written_is_one_line(bundle, tmp_p
         assert told.endswith("; name another file\n")
     assert first.read_bytes() == kept
     link.close()
+
+
+def test_libraries_that_are_missing_are_named_as_they_are_installed(bundle, monkeypatch, capsys):
+    """On a robot there are these files and pip, and nothing of ours to install."""
+    monkeypatch.setitem(sys.modules, "onnxruntime", None)
+    assert main(["check", str(bundle.path)]) == 2
+    assert capsys.readouterr().err.endswith("install it: pip install onnxruntime\n")
+    monkeypatch.setitem(sys.modules, "cyclonedds", None)
+    monkeypatch.setitem(sys.modules, "cyclonedds.domain", None)
+    monkeypatch.delitem(sys.modules, "swap.deploy.dds", raising=False)
+    assert main(["run", str(bundle.path), "--dds", "0"]) == 2
+    assert capsys.readouterr().err.endswith("install it: pip install cyclonedds\n")
 
 
 def test_the_bench_tells_all_parts(bundle, capsys):

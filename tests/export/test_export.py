@@ -3,6 +3,7 @@
 import errno
 import json
 import shutil
+import sys
 from dataclasses import replace
 
 import numpy as np
@@ -261,6 +262,12 @@ def test_an_actor_that_reads_what_no_robot_measures_or_nothing_seen_is_refused(
     with pytest.raises(UserError, match=says):
         export(reading(*groups), tmp_path / "x.bundle")
     assert not list(tmp_path.iterdir())
+
+
+def test_a_missing_library_is_named_as_a_clone_installs_it(robot, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "onnxscript", None)
+    with pytest.raises(UserError, match=r"pip install -c constraints.txt '.\[export\]'$"):
+        export(robot, tmp_path / "x.bundle")
 
 
 def test_a_robot_without_eyes_is_refused(tmp_path):

@@ -80,7 +80,7 @@ def link_of(bundle: Bundle, args: argparse.Namespace) -> "Transport":
         from swap.deploy.dds import Dds
         from swap.deploy.unitree import ORDER, unitree_motors
     except ModuleNotFoundError:
-        raise UserError("no module 'cyclonedds'; pip install 'swap-parkour[dds]'") from None
+        raise UserError("no module 'cyclonedds' here; install it: pip install cyclonedds") from None
     motors = unitree_motors(tuple(args.legs) if args.legs else ORDER)
     link = Dds(motors, training_lens(bundle.spec.camera), args.dds)
     link.listen()

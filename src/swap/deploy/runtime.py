@@ -20,7 +20,7 @@ def session(graph: bytes) -> Any:
         import onnxruntime
     except ModuleNotFoundError:
         raise UserError(
-            "no module 'onnxruntime' here; install it: pip install 'swap-parkour[deploy]'"
+            "no module 'onnxruntime' here; install it: pip install onnxruntime"
         ) from None
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = options.inter_op_num_threads = 1

@@ -147,7 +147,7 @@ def to_onnx(
         from onnx import ModelProto
     except ModuleNotFoundError as error:
         raise UserError(
-            f"no module '{error.name}' here; install it: pip install 'swap-parkour[export]'"
+            f"no module '{error.name}' here; install it: pip install -c constraints.txt '.[export]'"
         ) from None
     quiet = logging.getLogger("torch.onnx")
     level = quiet.level
