@@ -1,5 +1,8 @@
 """`python -m swap.deploy` and `swap bench deploy`, as a user runs them."""
 
+import contextlib
+import signal
+import subprocess
 import sys
 import threading
 import time
@@ -26,10 +29,9 @@ def test_a_bundle_that_is_none_is_one_line(tmp_path, capsys):
     assert capsys.readouterr().err.count("\n") == 1
 
 
-@pytest.mark.parametrize("armed", [False, True])
-def test_a_robot_is_run_and_its_log_plays_again(bundle, tmp_path, capsys, armed):
-    """Dry, not one command leaves; armed they do. Both end damped."""
-    path, log = tmp_path / "robot", tmp_path / "run.log"
+@contextlib.contextmanager
+def robot_that_stands(bundle, path):
+    """Its end of a link, in a thread that lists the commands which come."""
     link = SharedMemory.make(path, plain_motors(bundle.spec), training_lens(bundle.spec.camera))
     still, sent, ends = Still(bundle), [], threading.Event()
 
@@ -45,13 +47,22 @@ def test_a_robot_is_run_and_its_log_plays_again(bundle, tmp_path, capsys, armed)
 
     robot = threading.Thread(target=live)
     robot.start()
-    words = ["run", str(bundle.path), "--shm", str(path), "--log", str(log), "--seconds", "2"]
     try:
-        assert main([*words, *(["--armed"] if armed else [])]) == 0
+        yield sent
     finally:
         time.sleep(0.05)
         ends.set()
         robot.join()
+        link.close()
+
+
+@pytest.mark.parametrize("armed", [False, True])
+def test_a_robot_is_run_and_its_log_plays_again(bundle, tmp_path, capsys, armed):
+    """Dry, not one command leaves; armed they do. Both end damped."""
+    path, log = tmp_path / "robot", tmp_path / "run.log"
+    words = ["run", str(bundle.path), "--shm", str(path), "--log", str(log), "--seconds", "2"]
+    with robot_that_stands(bundle, path) as sent:
+        assert main([*words, *(["--armed"] if armed else [])]) == 0
     said = capsys.readouterr().out
     assert ("armed" if armed else "dry run") in said
     assert "stand up" in said
@@ -59,6 +70,42 @@ def test_a_robot_is_run_and_its_log_plays_again(bundle, tmp_path, capsys, armed)
     assert main(["replay", str(bundle.path), str(log)]) == 0
     if armed:
         assert not sent[-1].kp.any()
+
+
+def stiff(sent):
+    return bool(sent) and sent[-1].kp.any()
+
+
+def test_a_full_disk_ends_the_log_and_nothing_else(bundle, tmp_path, capsys):
+    path = tmp_path / "robot"
+    words = ["run", str(bundle.path), "--shm", str(path), "--log", "/dev/full", "--armed"]
+    with robot_that_stands(bundle, path) as sent:
+        assert main([*words, "--seconds", "2"]) == 0
+    said = capsys.readouterr().out.splitlines()
+    assert "the log is cut off: No space left on device" in said
+    assert said[-1] == "damped"
+    assert any(command.kp.any() for command in sent)
+    assert not stiff(sent)
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, "reader"])
+def test_however_it_ends_the_robot_is_damped(bundle, tmp_path, how):
+    path = tmp_path / "robot"
+    words = [sys.executable, "-m", "swap.deploy", "run", str(bundle.path), "--shm", str(path)]
+    with (
+        robot_that_stands(bundle, path) as sent,
+        subprocess.Popen([*words, "--armed"], stdout=subprocess.PIPE) as program,
+    ):
+        until = time.monotonic() + 60
+        while not stiff(sent) and time.monotonic() < until:
+            time.sleep(0.01)
+        assert stiff(sent)
+        if how == "reader":  # goes away first
+            program.stdout.close()
+            how = signal.SIGTERM
+        program.send_signal(how)
+        assert program.wait(20) == 0
+    assert not stiff(sent)
 
 
 def test_no_log_is_lost_and_one_that_cannot_be_written_is_one_line(bundle, tmp_path, capsys):

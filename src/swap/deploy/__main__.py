@@ -8,8 +8,10 @@ python -m swap.deploy replay BUNDLE run.log
 
 import argparse
 import contextlib
+import signal
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
@@ -101,17 +103,26 @@ def open_log(path: Path | None) -> BinaryIO:
         ) from None
 
 
+def close_log(file: BinaryIO) -> None:
+    try:
+        file.close()
+    except OSError as error:
+        _say(f"the log is cut off: {error.strerror}")
+
+
 def control(
     bundle: Bundle, link: "Transport", armed: bool, log: Path | None, seconds: float
 ) -> int:
-    """Until Ctrl-C or the operator's stop; tells every change of mode."""
+    """Until a signal, e.g. Ctrl-C; tells every change of mode. However it ends, it damps."""
     with contextlib.ExitStack() as stack:
         stack.callback(link.close)
-        file = stack.enter_context(open_log(log))
+        file = open_log(log)
+        stack.callback(close_log, file)
         controller = LoggedController(bundle, file, link.motors, link.lens)
-        print("armed: commands are sent" if armed else "dry run: no command is sent", flush=True)
+        _say("armed: commands are sent" if armed else "dry run: no command is sent")
+        stack.callback(_damp, controller, link, armed)
         began = due = time.monotonic()
-        with contextlib.suppress(KeyboardInterrupt):
+        with stopped_by_signals():
             while (now := time.monotonic()) < began + seconds:
                 if (state := link.get_state()) is not None:
                     controller.on_state(state, now)
@@ -122,10 +133,28 @@ def control(
                 _send(controller, link, now, armed)
                 due = max(due + CYCLE_S, now)
                 time.sleep(max(0.0, due - time.monotonic()))
-        now = time.monotonic()
-        controller.on_operator(Operator("damp"), now)
-        _send(controller, link, now, armed)
     return 0
+
+
+@contextlib.contextmanager
+def stopped_by_signals() -> Iterator[None]:
+    """Ctrl-C, kill and a terminal that is closed end the body; nohup is respected."""
+    kinds = (signal.SIGTERM, signal.SIGHUP)
+    before = {kind: x for kind in kinds if (x := signal.getsignal(kind)) != signal.SIG_IGN}
+    for kind in before:
+        signal.signal(kind, signal.default_int_handler)
+    try:
+        with contextlib.suppress(KeyboardInterrupt):
+            yield
+    finally:
+        for kind, handler in before.items():
+            signal.signal(kind, handler)
+
+
+def _damp(controller: LoggedController, link: "Transport", armed: bool) -> None:
+    now = time.monotonic()
+    controller.on_operator(Operator("damp"), now)
+    _send(controller, link, now, armed)
 
 
 def _send(controller: LoggedController, link: "Transport", now: float, armed: bool) -> None:
@@ -133,8 +162,13 @@ def _send(controller: LoggedController, link: "Transport", now: float, armed: bo
     if armed and controller.controller.mode is not Mode.PASSIVE:
         link.put_command(command, now)
     for _, what in controller.controller.events:
-        print(what, flush=True)
+        _say(what)
     controller.controller.events.clear()
+
+
+def _say(what: str) -> None:
+    with contextlib.suppress(OSError):  # who reads it may go away; the robot is still there
+        print(what, flush=True)
 
 
 if __name__ == "__main__":

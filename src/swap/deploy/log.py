@@ -4,6 +4,7 @@ A line of JSON (bundle, motors, settings), then records: a letter, the time, the
 A file that was cut off, as by a power cut, is read as far as it is whole.
 """
 
+import contextlib
 import json
 import struct
 from collections.abc import Iterator, Sequence
@@ -68,7 +69,13 @@ class LoggedController:
         return command
 
     def _write(self, kind: bytes, now_s: float, data: bytes) -> None:
-        self._file.write(HEAD.pack(kind, now_s, len(data)) + data)
+        if not self._file.closed:
+            try:
+                self._file.write(HEAD.pack(kind, now_s, len(data)) + data)
+            except OSError as error:  # a full disk: the robot must be controlled all the same
+                with contextlib.suppress(OSError):
+                    self._file.close()
+                self.controller.events.append((now_s, f"the log is cut off: {error.strerror}"))
 
 
 def records(path: Path) -> tuple[dict[str, Any], Iterator[tuple[bytes, float, bytes]]]:
