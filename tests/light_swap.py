@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import swap.__main__
-from swap.cli.show import Report, show, writable
+from swap.cli.show import Report, show
 
 
 @dataclass(frozen=True)
@@ -17,7 +17,6 @@ class Args:
 
 
 def run(args: Args) -> int:
-    writable(args.json)
     show(Report("Robots", [{"robot": "go2", "kg": 15.2}], ["a note"]), args.json)
     return 0
 

@@ -72,6 +72,32 @@ def test_mirror_prints_the_table_and_writes_the_same_figures(capsys, tmp_path):
         assert name in shown
 
 
+@pytest.mark.parametrize(
+    ("name", "holds", "says"),
+    [
+        ("kept.json", '{"preset": "tiny", "sha256": "0", "seal": "1"}', "else than a report"),
+        ("list.json", "[]", "else than a report"),
+        ("half.json", '{"title": "Mirror", "rows": [', "else than a report"),
+        ("metrics.jsonl", '{"iteration": 0}', "is a report; let it end in .json"),
+        ("course.py", "PIT = 1", "is a report; let it end in .json"),
+    ],
+)
+def test_json_replaces_nothing_but_a_report(tmp_path, name, holds, says):
+    file = tmp_path / name
+    file.write_text(holds)
+    assert_one_line(swap("mirror", "--json", file), f"swap: --json {file} ")
+    assert_one_line(swap("mirror", "--json", file), says)
+    assert file.read_text() == holds
+
+
+def test_json_replaces_an_earlier_report_and_an_empty_file(tmp_path):
+    file = tmp_path / "mirror.json"
+    file.touch()
+    for robot in ("apollo", "go2"):
+        assert swap("mirror", "--robot", robot, "--json", file).returncode == 0
+    assert "go2" in json.loads(file.read_text())["title"]
+
+
 def test_doctor_says_what_is_here(capsys, tmp_path):
     file = tmp_path / "doctor.json"
     assert cli.dispatch(["doctor", "--json", str(file)]) == 0

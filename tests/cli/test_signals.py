@@ -171,7 +171,7 @@ def later(tmp_path_factory):
     cases, left = [], []
     for words, option, moments in ((TINY, "--out", LATER), (EVAL, "--json", EVAL_LATER)):
         for event, word, sig in moments:
-            left.append(home / str(len(cases)) / "run")
+            left.append(home / str(len(cases)) / ("eval.json" if option == "--json" else "run"))
             left[-1].parent.mkdir()
             line = [*map(str, words), option, str(left[-1])]
             cases.append((event, word, int(sig), line))

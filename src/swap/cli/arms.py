@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from swap.cli.show import Report, save, show, writable
+from swap.cli.show import Report, save, show
 
 
 @dataclass(frozen=True)
@@ -15,7 +15,6 @@ class Args:
 
 
 def run(args: Args) -> int:
-    writable(args.json)
     from swap.evaluate.arms import LIMIT, describe
     from swap.presets.swap import ARMS
 

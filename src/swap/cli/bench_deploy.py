@@ -7,7 +7,7 @@ from typing import Literal
 
 import tyro
 
-from swap.cli.show import Report, show, writable
+from swap.cli.show import Report, show
 from swap.validate import check_numbers
 
 
@@ -34,7 +34,6 @@ class Args:
 
 
 def run(args: Args) -> int:
-    writable(args.json)
     from swap.deploy.bench import bench
     from swap.deploy.bundle import read_bundle
 

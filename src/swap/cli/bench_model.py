@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from swap.cli.show import Report, show, writable
+from swap.cli.show import Report, show
 from swap.device.choice import choose_device
 from swap.errors import UserError
 from swap.validate import check_numbers
@@ -39,7 +39,6 @@ class Args:
 
 
 def run(args: Args) -> int:
-    writable(args.json)
     device = choose_device(args.device)
     if args.graph and device == "cpu":
         raise UserError("--graph needs a GPU; leave it out on the CPU")

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from swap.cli.show import Report, show, writable
+from swap.cli.show import Report, show
 from swap.device.choice import check_compiles, choose_device
 from swap.errors import UserError
 from swap.validate import check_numbers
@@ -39,7 +39,6 @@ class Args:
 
 
 def run(args: Args) -> int:
-    writable(args.json)
     device = choose_device(args.device)
     if args.mode == "graph" and device == "cpu":
         raise UserError("--mode graph needs a GPU; use --mode eager or --mode compile on the CPU")

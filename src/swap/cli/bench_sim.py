@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from swap.cli.show import Report, show, writable
+from swap.cli.show import Report, show
 from swap.device.choice import choose_device
 from swap.errors import UserError
 from swap.validate import check_numbers
@@ -34,7 +34,6 @@ class Args:
 
 
 def run(args: Args) -> int:
-    writable(args.json)
     if args.seconds > 600.0:
         raise UserError(f"--seconds {args.seconds:g} is out of range; use 0 to 600")
     if args.slots > MOST_SLOTS:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from swap.cli.show import Report, show, writable
+from swap.cli.show import Report, show
 from swap.device.choice import choose_device
 from swap.validate import check_numbers
 
@@ -30,7 +30,6 @@ class Args:
 
 
 def run(args: Args) -> int:
-    writable(args.json)
     device = choose_device(args.device)
     from swap.device.memory import check_memory
     from swap.evaluate.train_bench import bench

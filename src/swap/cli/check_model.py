@@ -6,7 +6,7 @@ from pathlib import Path
 
 import tyro
 
-from swap.cli.show import Report, Row, save, show, writable
+from swap.cli.show import Report, Row, save, show
 from swap.cli.user_code_options import UserCode, UserCodeOptions
 from swap.device.choice import choose_device
 from swap.errors import UserError
@@ -65,7 +65,6 @@ class Args:
 
 
 def run(args: Args) -> int:
-    writable(args.json)
     device = choose_device(args.device)
     if args.steps < 2:
         raise UserError(f"--steps {args.steps} shows no motion; use 2 or more")

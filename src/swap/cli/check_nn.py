@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from swap.cli.show import Report, show, writable
+from swap.cli.show import Report, show
 from swap.device.choice import check_compiles, choose_device
 
 
@@ -20,7 +20,6 @@ class Args:
 
 
 def run(args: Args) -> int:
-    writable(args.json)
     device = choose_device(args.device)
     if args.compile:
         check_compiles(device)

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from swap.cli.show import Report, Row, save, show, writable
+from swap.cli.show import Report, Row, save, show
 from swap.device.choice import choose_device
 from swap.errors import UserError
 
@@ -39,7 +39,6 @@ class Args:
 
 
 def run(args: Args) -> int:
-    writable(args.json)
     device = choose_device(args.device)
     from swap.courses import FAMILIES
     from swap.device.warp_start import warp_runs_on

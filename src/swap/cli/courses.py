@@ -8,7 +8,7 @@ from typing import Annotated
 import numpy as np
 import tyro
 
-from swap.cli.show import Report, show, writable
+from swap.cli.show import Report, show
 from swap.courses.families import FAMILIES, get_family, make
 from swap.errors import UserError
 from swap.files import try_file
@@ -35,7 +35,6 @@ class Args:
 
 
 def run(args: Args) -> int:
-    writable(args.json)
     given = [FAMILIES.from_user(word).name for word in args.family]
     names = list(dict.fromkeys(given or FAMILIES))
     width, height = pixels(args.size)

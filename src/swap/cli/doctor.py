@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from swap.caches import CACHES, Cache, spare_folder, usable
-from swap.cli.show import Report, show, writable
+from swap.cli.show import Report, show
 from swap.openmp import usable_cores
 
 OURS = "swap-parkour"
@@ -26,7 +26,6 @@ class Args:
 
 
 def run(args: Args) -> int:
-    writable(args.json)
     rows = [python(), *packages(), threads(), gpu(), *kernels(), compiler(), ffmpeg()]
     rows += map(folder, CACHES)
     missing = [row for row in rows if row["state"] == "missing"]

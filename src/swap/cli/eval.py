@@ -84,7 +84,6 @@ class Args:
 
 
 def run(args: Args) -> int:
-    writable(args.json)
     plot = None if args.course else picture(args)
     writable(plot)
     device = choose_device(args.device)

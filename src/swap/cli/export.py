@@ -6,7 +6,7 @@ from pathlib import Path
 
 import tyro
 
-from swap.cli.show import Report, show, writable
+from swap.cli.show import Report, show
 from swap.cli.user_code_options import UserCode, UserCodeOptions
 from swap.validate import check_numbers
 
@@ -40,7 +40,6 @@ class Args:
 
 
 def run(args: Args) -> int:
-    writable(args.json)
     from swap.export.check import check
     from swap.export.write import export
     from swap.runs.trained_robot import load_trained

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import tyro
 
-from swap.cli.show import Report, save, show, writable
+from swap.cli.show import Report, save, show
 from swap.cli.user_code_options import UserCode, UserCodeOptions
 from swap.device.choice import choose_device
 from swap.errors import UserError
@@ -61,7 +61,6 @@ class Args:
 
 
 def run(args: Args) -> int:
-    writable(args.json)
     device = choose_device(args.device)
     from swap.device.memory import check_memory
     from swap.evaluate.gait import measure, references

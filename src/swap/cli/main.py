@@ -121,7 +121,15 @@ def prepare(argv: list[str]) -> Callable[[], int]:
         args = module.parse(options)
     else:
         args = parse(module.Args, f"swap {name}", options)
-    return lambda: int(module.run(args))
+    return lambda: run_command(module, args)
+
+
+def run_command(module: Any, args: Any) -> int:
+    """Runs a command, unless its --json would replace what is no report."""
+    from swap.cli.show import check_json
+
+    check_json(getattr(args, "json", None))
+    return int(module.run(args))
 
 
 def print_text(text: str) -> int:

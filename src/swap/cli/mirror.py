@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from swap.cli.show import Report, show, writable
+from swap.cli.show import Report, show
 from swap.env.spaces import Spaces
 from swap.symmetry import Body, Field
 
@@ -19,7 +19,6 @@ class Args:
 
 
 def run(args: Args) -> int:
-    writable(args.json)
     from swap.robots import from_user
 
     spaces = Spaces(from_user(args.robot).body)

@@ -42,7 +42,6 @@ class Args:
 
 
 def run(args: Args) -> int:
-    writable(args.json)
     robot = from_user(args.robot)
     if args.render:
         writable(args.out)

@@ -53,7 +53,6 @@ class Args:
 
 
 def run(args: Args) -> int:
-    writable(args.json)
     writable(args.plot)
     device = choose_device(args.device)
     from swap.courses import difficulty_of

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import tyro
 
-from swap.cli.show import Report, save, show, writable
+from swap.cli.show import Report, save, show
 from swap.cli.user_code_options import UserCode, UserCodeOptions
 from swap.device.choice import choose_device
 from swap.validate import check_numbers
@@ -41,7 +41,6 @@ class Args:
 
 
 def run(args: Args) -> int:
-    writable(args.json)
     device = choose_device(args.device)
     from swap.cli.progress import ProgressLine
     from swap.evaluate.record import PUBLISHED, record_table, search_all

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from swap.cli.show import Report, show, writable
+from swap.cli.show import Report, show
 
 
 @dataclass(frozen=True)
@@ -22,7 +22,6 @@ def run(args: Args) -> int:
     from swap.env.reward_presets import WEIGHTS
     from swap.sim import CONTROL_DT
 
-    writable(args.json)
     for word in args.term:
         REWARDS.from_user(word)
     rows = [

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from swap.cli.show import Report, show, writable
+from swap.cli.show import Report, show
 from swap.robots import PARTS, Robot, from_user, load, names
 
 
@@ -18,7 +18,6 @@ class Args:
 
 
 def run(args: Args) -> int:
-    writable(args.json)
     robots = [from_user(args.robot)] if args.robot else [load(name) for name in names()]
     rows = [row for robot in robots for row in table(robot)]
     notes = [

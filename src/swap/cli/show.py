@@ -13,7 +13,7 @@ from rich.table import Table
 
 import swap
 from swap.errors import UserError
-from swap.files import atomic_write, try_file
+from swap.files import atomic_write, replaceable, try_file
 
 Row = Mapping[str, Any]
 
@@ -40,6 +40,29 @@ def writable(path: Path | None) -> None:
         raise UserError(
             f"cannot write '{path}' ({why}); name a file in a folder that can be written"
         ) from None
+
+
+def check_json(path: Path | None) -> None:
+    """Refuses a file that is no report, such as the card of a model, before the work starts."""
+    if path is None:
+        return
+    if replaceable(path) and path.suffix != ".json":
+        raise UserError(f"--json {path} is a report; let it end in .json")
+    writable(path)
+    if replaceable(path) and path.exists() and not may_be_replaced(path):
+        raise UserError(f"--json {path} holds something else than a report; name another file")
+
+
+def may_be_replaced(path: Path) -> bool:
+    """Whether a file is empty or an earlier report."""
+    try:
+        text = path.read_bytes()
+        if not text:
+            return True
+        found = json.loads(text)
+    except (OSError, ValueError, RecursionError):
+        return False
+    return isinstance(found, dict) and {"title", "rows", "machine"} <= found.keys()
 
 
 def check_recording(path: Path | None) -> None:

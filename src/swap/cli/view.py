@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import tyro
 
-from swap.cli.show import Report, check_recording, needs_viser, show, writable
+from swap.cli.show import Report, check_recording, needs_viser, show
 from swap.cli.user_code_options import UserCode, UserCodeOptions
 from swap.errors import UserError
 from swap.validate import check_numbers
@@ -75,7 +75,6 @@ def run(args: Args) -> int:
     from swap.view.live.viewer import Viewer
 
     check_recording(args.record)
-    writable(args.json)
     if args.bench is None:
         check_address(args.host, args.port)
     family = FAMILIES.from_user(args.family)
