@@ -101,7 +101,8 @@ def test_a_file_that_is_kept_anew_keeps_its_figures(home, kept, monkeypatch):
     Path("new.json").write_text('{"title": "second"}')
 
     def figures(source, *words):
-        assert cli.dispatch(["keep", source, "--out", "anew.safetensors", *words]) == 0
+        out = ["--out", "anew.safetensors", "--overwrite"]
+        assert cli.dispatch(["keep", source, *out, *words]) == 0
         return load_weights(Path("anew.safetensors"))[1]["figures"]
 
     assert figures(kept.name) == {"title": "first"}
@@ -109,6 +110,26 @@ def test_a_file_that_is_kept_anew_keeps_its_figures(home, kept, monkeypatch):
     assert figures(kept.name, "--robot", "apollo") == {}
     assert figures(kept.name, "--figures", "new.json") == {"title": "second"}
     assert figures("run") == {}
+
+
+def test_what_is_there_is_replaced_only_when_asked(home, kept, monkeypatch):
+    monkeypatch.chdir(home)
+    card = kept.with_suffix(".json")
+    before = kept.read_bytes(), card.read_bytes()
+    Path("report.json").write_text("{}")
+    Path("learned.jsonl").write_text("{}")
+    for words, there in (
+        (["--out", kept.name], kept.name),
+        (["--out", "report.safetensors"], "report.json"),
+        (["--out", "fresh.safetensors", "--metrics", "learned.jsonl"], "learned.jsonl"),
+    ):
+        with pytest.raises(UserError, match=f"^'{there}' is there; name another file, or add --ov"):
+            cli.dispatch(["keep", "run", *words])
+    assert (kept.read_bytes(), card.read_bytes()) == before
+    assert not Path("report.safetensors").exists()
+    assert not Path("fresh.safetensors").exists()
+    assert cli.dispatch(["keep", "run", "--out", kept.name, "--overwrite"]) == 0
+    assert card.read_bytes() != before[1]
 
 
 def test_a_card_says_who_wrote_it_and_when(kept):

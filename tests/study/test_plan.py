@@ -59,7 +59,8 @@ def test_everything_is_left_at_first(study, folder):
     assert "--policy.no-equivariant" in train.words
     assert "--worlds" in train.words
     assert keep.line == (
-        f"swap keep {folder.run(RUN)} --out {folder.model(RUN)} --metrics {folder.metrics(RUN)}"
+        f"swap keep {folder.run(RUN)} --out {folder.model(RUN)} --metrics {folder.metrics(RUN)} "
+        "--overwrite"
     )
     assert measure.line == (
         f"swap eval {folder.model(RUN)} --family box --sizes 0.1 0.3 --trials 2 --device cpu "

@@ -9,6 +9,7 @@ import tyro
 
 from swap.cli.show import writable
 from swap.errors import UserError
+from swap.files import replaceable
 
 
 @dataclass(frozen=True)
@@ -29,6 +30,8 @@ class Args:
     counts twice. All must have been trained on from one robot: swap train --from."""
     robot: str | None = None
     """For older models that hold no robot: its name, or its file, which is run."""
+    overwrite: bool = False
+    """Replace files that are there."""
     optimiser: bool = False
     """Also keep the optimisers, for a run that will go on elsewhere; the file is three times as
     large."""
@@ -68,9 +71,10 @@ def run(args: Args) -> int:
     for file in filter(None, (args.out, args.metrics)):
         with contextlib.suppress(OSError):  # `writable` reports the error
             file.parent.mkdir(parents=True, exist_ok=True)
-    writable(args.out)
-    writable(args.metrics)
-    writable(args.out.with_suffix(".json"))
+    check_free(args.out, args.overwrite)
+    check_free(args.out.with_suffix(".json"), args.overwrite)
+    if args.metrics is not None:
+        check_free(args.metrics, args.overwrite)
     keep_model(replace(model, cfg=cfg), args.out, figures, optimiser=args.optimiser)
     size = f"{args.out.stat().st_size / 2**20:.1f} MiB"
     print(f"kept {args.out} ({size}) and {args.out.with_suffix('.json')}")
@@ -78,3 +82,10 @@ def run(args: Args) -> int:
         write_thinned(args.run, args.metrics)
         print(f"and {args.metrics}")
     return 0
+
+
+def check_free(file: Path, overwrite: bool) -> None:
+    """Raises a UserError if the file cannot be written, or is there and may not be replaced."""
+    writable(file)
+    if not overwrite and replaceable(file) and file.exists():
+        raise UserError(f"'{file}' is there; name another file, or add --overwrite")

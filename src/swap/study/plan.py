@@ -135,7 +135,8 @@ def commands_left(study: Study, folder: Folder, run: Run, device: str) -> list[C
         if not trained(study, home):
             out.append(train(study, folder, run, device))
         words = ["keep", str(home), "--out", str(folder.model(run))]
-        words += ["--metrics", str(folder.metrics(run))]
+        # A keep that was stopped, or a robot that is trained anew, has left its files.
+        words += ["--metrics", str(folder.metrics(run)), "--overwrite"]
         out.append(CommandLine(run, Kind.KEEP, "keep", tuple(words)))
     for name, typed in study.measure.items():
         if not done or not folder.measured(name, run).is_file():
