@@ -57,7 +57,8 @@ def test_a_run_can_begin_with_it(home, kept, others):
 def test_other_networks_are_told(home, kept, others):
     model, other = read_model(kept), others[0]
     tensors = dict(model.tensors)
-    name = next(key for key, x in tensors.items() if key.startswith(NETWORKS) and x.dim() > 1)
+    # Half of some layers is empty, and stays so without a row.
+    name = next(k for k, x in tensors.items() if k.startswith(NETWORKS) and x.dim() > 1 and len(x))
     tensors[name] = tensors[name][:-1]
     keep_model(replace(model, tensors=tensors), other, {})
     with pytest.raises(UserError, match=r"'more.safetensors' has other networks") as error:
