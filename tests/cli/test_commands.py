@@ -47,6 +47,37 @@ def test_a_mistake_is_one_line_and_exit_code_2(words, says):
     assert_one_line(swap(*words), says)
 
 
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        ("eval teacher --family box --family gap", "values after one: --family box gap"),
+        ("eval teacher --family box --sizes 0.1 --sizes=0.2", "after one: --sizes 0.1 0.2"),
+        ("play teacher --family box --size 0.5 --family gap --size 1", "one: --family box gap"),
+        ("rewards --term a.py:A --term b.py:B", "after one: --term a.py:A b.py:B"),
+        ("courses --family box --family gap", "values after one: --family box gap"),
+        ("bench train --warm_up 1 --warm-up 2", "after one: --warm-up 1 2"),
+        ("train --preset tiny --preset swap", "after one: --preset tiny swap"),
+        (
+            "train --preset tiny --env.rewards.terms headway=1 --env.rewards.terms torque=0",
+            "after one: --env.rewards.terms headway=1 torque=0",
+        ),
+        ("eval teacher --blind --blind", "--blind is given twice; give it once"),
+    ],
+)
+def test_an_option_that_is_given_twice_is_refused(line, says):
+    done = swap(*line.split())
+    assert_one_line(done, " is given twice; give it once")
+    assert done.stderr.endswith(f"{says}\n")
+
+
+def test_courses_takes_several_families(capsys):
+    assert cli.dispatch(["courses", "--family", "box", "gap"]) == 0
+    shown = capsys.readouterr().out
+    assert "│ box " in shown
+    assert "│ gap " in shown
+    assert "│ flat " not in shown
+
+
 def test_so_it_is_with_a_process():
     words = [sys.executable, "-m", "swap", "mirror", "--robot", "apolo"]
     done = subprocess.run(words, capture_output=True, text=True, check=False)

@@ -22,6 +22,7 @@ from random import Random
 from soak.tally import Tally
 from swap.cli import main as cli
 from swap.presets.table import get_preset
+from swap.study.study import by_option
 
 MODELS = Path(__file__).parents[2] / "models"
 LIMIT_S = 90.0
@@ -49,7 +50,7 @@ BASE = {
     "bench sim": "--worlds 1 --seconds 0 --device cpu",
     "bench train": "--preset tiny --worlds 2 --iterations 1 --warm-up 0 --device cpu",
 }
-"""What keeps a command short; what is drawn comes after it, and counts."""
+"""What keeps a command short; what is drawn takes its place."""
 ROBOTS = ("eval", "record", "gait", "reconstruct", "play", "check model", "keep")
 """Commands of a trained robot."""
 SLOW = ("check nn", "check sim", "check model", "bench sim", "bench train", "record")
@@ -91,16 +92,18 @@ def drawn(name: str, files: list[str], chance: Random) -> list[str]:
     fields = dict(leaves(module.Args))
     if name == "train":
         fields |= dict(leaves(type(get_preset("tiny"))))
+        del fields["out"]
     if "run" in fields and name in ROBOTS:
         words.append(chance.choice(["teacher"] * 40 + files))
         del fields["run"]
     fields.pop("study", None)
-    words += BASE.get(name, "").split()
+    typed = dict(by_option(BASE.get(name, "").split()))
     for key in chance.sample(sorted(fields), min(len(fields), chance.randint(1, 3))):
-        words += [f"--{key.replace('_', '-')}", *value(key, fields[key], files, chance)]
+        flag = f"--{key.replace('_', '-')}"
+        typed[flag] = [flag, *value(key, fields[key], files, chance)]
     if name in SLOW and chance.random() < 0.8:
-        words += ["--device", chance.choice(("tpu", "cuda:99", ""))]
-    return words
+        typed["--device"] = ["--device", chance.choice(("tpu", "cuda:99", ""))]
+    return [*words, *(word for one in typed.values() for word in one)]
 
 
 def leaves(kind: type, before: str = "") -> list[tuple[str, object]]:

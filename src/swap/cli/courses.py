@@ -3,10 +3,8 @@
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
 
 import numpy as np
-import tyro
 
 from swap.cli.show import Report, show
 from swap.courses.families import FAMILIES, get_family, make
@@ -21,8 +19,8 @@ class Args:
 
     out: Path | None = None
     """Write pictures and index.html into this folder."""
-    family: Annotated[tuple[str, ...], tyro.conf.UseAppendAction] = ()
-    """Only this family, yours as file.py:NAME; repeat for more."""
+    family: tuple[str, ...] = ()
+    """Only these families, yours as file.py:NAME."""
     seed: int = 0
     """Seed of the random variation: run-ups, landings, rocks."""
     size: str = "480x270"

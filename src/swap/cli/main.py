@@ -9,6 +9,7 @@ import contextlib
 import importlib
 import io
 import re
+import shlex
 import signal
 import sys
 from collections.abc import Callable
@@ -171,6 +172,7 @@ def parse(
     """Parses options into the command's dataclass; a mistake becomes one line."""
     import tyro
 
+    check_repeated(options)
     complaint = io.StringIO()
     try:
         with contextlib.redirect_stderr(complaint):
@@ -181,6 +183,25 @@ def parse(
         if stop.code in (0, None):  # --help
             raise
         raise UserError(one_line(complaint.getvalue(), prog)) from None
+
+
+def check_repeated(options: list[str]) -> None:
+    """Raises a UserError for an option that is given twice: the parser would drop one of them."""
+    given: dict[str, list[str]] = {}
+    repeated: list[str] = []
+    flag = ""
+    for word in options:
+        if word.startswith("--") and word != "--":
+            name, equals, value = word.partition("=")
+            flag = name.replace("_", "-")
+            repeated += [flag] if flag in given else []
+            given.setdefault(flag, []).extend([value] if equals else [])
+        else:
+            given.setdefault(flag, []).append(word)
+    for flag in repeated:
+        values = shlex.join(given[flag])
+        several = f", or all its values after one: {flag} {values}" if values else ""
+        raise UserError(f"{flag} is given twice; give it once{several}")
 
 
 def one_line(box: str, prog: str) -> str:

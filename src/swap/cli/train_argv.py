@@ -3,6 +3,7 @@ once it is known which preset they belong to."""
 
 from pathlib import Path
 
+from swap.cli.main import check_repeated
 from swap.errors import UserError
 from swap.presets import ParkourCfg, TrainCfg
 from swap.runs.migrations import option_today
@@ -15,7 +16,9 @@ PAIRS = ("--env.families", "--env.rewards.terms")
 
 
 def expand_options(options: list[str]) -> list[str]:
-    """Returns the options in full; raises a UserError for an option that has another name today."""
+    """Returns the options in full; raises a UserError for an option that has another name today, or
+    is given twice."""
+    check_repeated(options)
     check_renamed(options)
     return resolve_resume(resolve_auto_preset(split_pairs(options)))
 
