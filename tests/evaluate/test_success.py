@@ -188,6 +188,12 @@ def test_play_films_one_course_after_the_other(run_folder, tmp_path, capsys):
     assert frames[2] == frames[0] + frames[1]
 
 
+def test_play_without_sizes_stays_within_what_the_robot_trained_on(run_folder, tmp_path, capsys):
+    words = ["--width", "96", "--fps", "10", "--out", str(tmp_path / "film.gif")]
+    assert cli.dispatch(["play", str(run_folder), "--family", "flat", "box", *words]) == 0
+    assert "\nbox 0.14 m: " in capsys.readouterr().out  # a quarter of the way from 0.05 to 0.42 m
+
+
 def test_play_names_the_fix(run_folder):
     words = ["play", str(run_folder), "--family", "box", "gap"]
     with pytest.raises(UserError, match="names 2 obstacles, --size 1 sizes; give as many of both"):

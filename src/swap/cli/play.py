@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import tyro
 
@@ -10,6 +11,9 @@ from swap.cli.user_code_options import UserCode, UserCodeOptions
 from swap.device.choice import choose_device
 from swap.errors import UserError
 from swap.validate import check_numbers
+
+if TYPE_CHECKING:
+    from swap.runs.trained_robot import TrainedRobot
 
 
 @dataclass(frozen=True)
@@ -22,8 +26,8 @@ class Args:
     """Obstacles, filmed one after the other; by default a box. swap courses lists them; yours as
     file.py:NAME."""
     size: tuple[float, ...] = ()
-    """Sizes of the obstacles, each in its own unit (m, degrees); by default a quarter of the
-    range."""
+    """Sizes of the obstacles, each in its own unit (m, degrees); by default a quarter of what the
+    robot was trained up to."""
     course: tuple[Path, ...] = ()
     """Course files, filmed after those: several obstacles in a row, see docs/courses.md."""
     mirror: bool = False
@@ -79,10 +83,11 @@ def run(args: Args) -> int:
             f"give as many of both"
         )
     families = [FAMILIES.from_user(word).name for word in words]
+    robot = load_trained(args.run, **args.code.given())
     difficulties = (
         [difficulty_of(name, size) for name, size in zip(families, args.size, strict=True)]
         if args.size
-        else [0.25] * len(families)
+        else [max_difficulty(robot, name) / 4 for name in families]
     )
     courses = [
         make(name, difficulty, np.random.default_rng(args.seed))
@@ -92,7 +97,7 @@ def run(args: Args) -> int:
     if args.mirror:
         courses = [course.mirror() for course in courses]
     ends = play(
-        load_trained(args.run, **args.code.given()),
+        robot,
         courses,
         args.out,
         speed_mps=args.speed,
@@ -107,3 +112,10 @@ def run(args: Args) -> int:
     for course, (end, time_s) in zip(courses, ends, strict=True):
         print(f"{titled(course)}: {end.name.lower()} after {time_s:.1f} s; {args.out}")
     return 0
+
+
+def max_difficulty(robot: "TrainedRobot", family: str) -> float:
+    """The difficulty up to which the robot was trained, or to which the family can be built."""
+    from swap.courses import FAMILIES
+
+    return min(robot.cfg.env.max_difficulty, FAMILIES[family].max_difficulty)
