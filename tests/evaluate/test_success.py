@@ -142,21 +142,26 @@ def test_several_speeds_are_a_column_and_lines_of_the_figure(
     assert len(drawn[1].axes[0].get_lines()) == 1
 
 
-def test_a_run_folder_gets_its_figure_a_kept_file_only_when_asked(tmp_path, capsys):
+def test_a_run_folder_gets_its_figure_others_only_when_asked(tmp_path, capsys):
     from swap.cli.eval import Args, picture
 
     file, other = tmp_path / "p.safetensors", tmp_path / "x.svg"
-    (tmp_path / "checkpoints").mkdir()  # what makes a folder a run
+    checkpoint, told = tmp_path / "checkpoints" / "000353", tmp_path / "b.json"
+    checkpoint.mkdir(parents=True)  # what makes a folder a run
     file.touch()
-    assert picture(Args(tmp_path)) == tmp_path / "eval.png"
-    assert picture(Args(tmp_path, json=tmp_path / "b.json")) == tmp_path / "b.png"
+    usual = picture(Args(tmp_path))
+    assert usual.parent == tmp_path
+    assert re.fullmatch(r"eval-\d{8}-\d{6}\.png", usual.name)  # it replaces no other one
+    assert picture(Args(tmp_path, json=told)) == tmp_path / "b.png"
     assert picture(Args(tmp_path, plot=other)) == other
-    assert picture(Args(file, json=Path("a/b.json"))) is None
-    assert picture(Args(file, plot=other)) == other
+    for place in (file, checkpoint):
+        assert picture(Args(place)) is None
+        assert picture(Args(place, json=told)) is None
+        assert picture(Args(place, plot=other)) == other
     assert capsys.readouterr().out == ""
-    (tmp_path / "eval.png").mkdir()  # it cannot be written, and nobody has asked for it
-    assert picture(Args(tmp_path)) is None
-    assert capsys.readouterr().out.startswith(f"no figure: cannot write '{tmp_path}/eval.png' (Is")
+    (tmp_path / "b.png").mkdir()  # it cannot be written, and nobody has asked for it
+    assert picture(Args(tmp_path, json=told)) is None
+    assert capsys.readouterr().out.startswith(f"no figure: cannot write '{tmp_path}/b.png' (Is")
 
 
 def test_play_films_an_attempt(run_folder, tmp_path, capsys):

@@ -1,6 +1,7 @@
 """`swap eval`: how often a trained robot succeeds, by obstacle and size."""
 
 import math
+import time
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -65,7 +66,7 @@ class Args:
     """Also write the figures to this file."""
     plot: Path | None = None
     """Also draw the figures, .png or .svg; for a run folder by default beside --json, or in the
-    folder."""
+    folder as eval-TIME.png."""
     code: UserCode = field(default_factory=UserCodeOptions)
 
     def __post_init__(self) -> None:
@@ -259,12 +260,16 @@ def reasons_table(row: dict[str, Any]) -> Report:
 
 
 def picture(args: Args) -> Path | None:
+    """Where the figure goes, if anywhere. In a run folder no figure replaces another one; a folder
+    of a checkpoint, which is removed sooner or later, gets none."""
+    from swap.runs.checkpoint import FOLDER
     from swap.runs.saved_model import find_model
 
-    path = find_model(args.run)
-    if args.plot is not None or not path.is_dir():
+    run = find_model(args.run)
+    if args.plot is not None or not (run / FOLDER).is_dir():
         return args.plot
-    usual = (args.json or path / "eval.json").with_suffix(".png")
+    named = args.json and args.json.with_suffix(".png")
+    usual = named or run / time.strftime("eval-%Y%m%d-%H%M%S.png")
     try:
         writable(usual)
     except UserError as error:  # it was not asked for, and a run of others can be measured, too
