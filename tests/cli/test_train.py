@@ -176,18 +176,37 @@ def test_a_fault_is_one_line_and_exit_code_1(tmp_path):
         (["--device", "tpu"], "unknown device 'tpu'"),
         (["--resume", "/no/such/run"], "no checkpoint in '/no/such/run'"),
         (["--resume"], "no run in out/train to resume"),
-        (["--out", "/dev/null/x"], "cannot write into '/dev/null/x'"),
-        (["--out", "/proc/x"], "cannot write into '/proc/x'"),
+        (["--out", "/dev/null/x"], "'/dev/null/x' (Not a directory); give another --out"),
+        (["--out", "/proc/x"], "cannot write into '/proc/x' (No such file or directory); give an"),
     ],
 )
 def test_a_mistake_is_one_line(words, says, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("swap.cli.train.work", lambda *args: pytest.fail("it was begun"))
     with pytest.raises(UserError) as error:
-        cli.dispatch([*TRAIN, *words])
+        cli.dispatch(["train", "--preset", TOY, *words])
     assert says in str(error.value)
     assert "\n" not in str(error.value)
     assert not (tmp_path / "out").exists()  # nothing was begun
+
+
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        ("tiny", "swap train tiny: did you mean --preset tiny?"),
+        ("mine.py:HURDLER", "swap train mine.py:HURDLER: did you mean --preset mine.py:HURDLER?"),
+        ("out/try", "swap train out/try: give --preset NAME, --from ROBOT or --resume RUN"),
+        ("--preset tiny --env.families box", "give pairs of NAME SHARE or NAME=SHARE, e.g. box 1"),
+        ("--preset tiny --env.families=box 1 gap --seed 1", "--env.families box 1 gap: give pairs"),
+        ("--preset tiny --env.families 1 box", "--env.families 1 box: give pairs of NAME SHARE"),
+        ("--preset tiny --env.rewards.terms headway", "pairs of NAME WEIGHT or NAME=WEIGHT, e.g. "),
+        ("--preset tiny --env.rewards.terms headway=a", "rewards.terms headway a: give pairs"),
+    ],
+)
+def test_how_presets_and_pairs_are_typed_is_told(line, says):
+    with pytest.raises(UserError) as error:
+        parse(line.split())
+    assert says in str(error.value)
 
 
 def test_any_folder_that_can_be_written_will_do(tmp_path, monkeypatch):

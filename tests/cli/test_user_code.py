@@ -254,7 +254,7 @@ def test_a_course_of_ones_own_in_every_command(here, capsys):
     assert swap("eval", "run", *SHORT, *mine, "--json", "told.json") == 0
     assert json.loads(Path("told.json").read_text())["rows"][0]["family"] == "hurdle"
     assert swap("play", "run", *mine, "--width", "64", "--fps", "10") == 0
-    assert "hurdle 0.51 m: " in capsys.readouterr().out
+    assert "hurdle 0.14 m: " in capsys.readouterr().out
     assert swap("check model", "run", *mine, "--steps", "2") == 0
     assert swap("curves", "run", "--families", "mine.py:HURDLE") == 0
     assert swap("curves", "--eval", "told.json", "--families", "mine.py:HURDLE") == 0

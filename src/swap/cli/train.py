@@ -139,7 +139,7 @@ def parse(options: list[str]) -> Plan:
         raise UserError("a resumed run goes on in its own folder; omit --out")
     if cfg.seed != stored.seed:
         raise UserError(f"a resumed run keeps its seed, {stored.seed}; omit --seed")
-    check_folder(folder)
+    check_folder(folder, f"begin a new run with its robot: --from {shlex.quote(str(folder))}")
     say(*changed(default, cfg))
     checkpoint = with_config(checkpoint, stored, cfg)
     cfg = with_goals(cfg, stored, checkpoint)
@@ -153,18 +153,18 @@ def new_folder(folder: Path) -> Path:
             f"'{folder}' already holds a run; go on with it by --resume {folder}, "
             "or give another --out"
         )
-    check_folder(folder)
+    check_folder(folder, "give another --out")
     return folder
 
 
-def check_folder(folder: Path) -> None:
+def check_folder(folder: Path, mend: str) -> None:
     """Raises a UserError if nothing can be written there, before anything is built; leaves no
     files."""
     there = next(place for place in (folder, *folder.parents) if os.path.exists(place))
     try:
         try_file(there / ".try")
     except OSError as error:
-        raise UserError(f"cannot write into '{folder}' ({error.strerror})") from None
+        raise UserError(f"cannot write into '{folder}' ({error.strerror}); {mend}") from None
 
 
 @report_once()

@@ -1,26 +1,36 @@
 """Expands the shorthands in the words after `swap train`. The options themselves are parsed later,
 once it is known which preset they belong to."""
 
+import shlex
+from itertools import takewhile
 from pathlib import Path
 
 from swap.cli.main import check_repeated
 from swap.errors import UserError
 from swap.presets import ParkourCfg, TrainCfg
+from swap.presets.table import PRESETS
+from swap.registry import is_code
 from swap.runs.migrations import option_today
 from swap.runs.resume import newest_run
 
 HOME = Path("out/train")
 """Default folder of runs, where a bare --resume also looks."""
-PAIRS = ("--env.families", "--env.rewards.terms")
+PAIRS = {
+    "--env.families": "NAME SHARE or NAME=SHARE, e.g. box 1",
+    "--env.rewards.terms": "NAME WEIGHT or NAME=WEIGHT, e.g. headway 1",
+}
 """Options that take names and numbers, which may be typed as name=number."""
 
 
 def expand_options(options: list[str]) -> list[str]:
-    """Returns the options in full; raises a UserError for an option that has another name today, or
-    is given twice."""
+    """Returns the options in full; raises a UserError for an option that has another name today, is
+    given twice, or has half a pair, and for a name without its option."""
+    check_first_word(options)
     check_repeated(options)
     check_renamed(options)
-    return resolve_resume(resolve_auto_preset(split_pairs(options)))
+    options = split_pairs(options)
+    check_pairs(options)
+    return resolve_resume(resolve_auto_preset(options))
 
 
 def option_value(options: list[str], flag: str) -> str | None:
@@ -31,6 +41,15 @@ def option_value(options: list[str], flag: str) -> str | None:
         if word.startswith(f"{flag}="):
             return word.partition("=")[2]
     return None
+
+
+def check_first_word(options: list[str]) -> None:
+    if not options or options[0].startswith("-"):
+        return
+    word = options[0]
+    if word in PRESETS or is_code(word):
+        raise UserError(f"swap train {word}: did you mean --preset {word}?")
+    raise UserError(f"swap train {word}: give --preset NAME, --from ROBOT or --resume RUN")
 
 
 def check_renamed(options: list[str]) -> None:
@@ -67,6 +86,26 @@ def split_pairs(options: list[str]) -> list[str]:
         name, equals, number = word.rpartition("=")
         out += [name, number] if within and equals else [word]
     return out
+
+
+def check_pairs(options: list[str]) -> None:
+    """Raises a UserError if an option of PAIRS, split before, is followed by anything but names and
+    numbers in turn."""
+    for flag, form in PAIRS.items():
+        if flag not in options:
+            continue
+        after = options[options.index(flag) + 1 :]
+        words = list(takewhile(lambda word: not word.startswith("--"), after))
+        if len(words) % 2 or not all(map(is_number, words[1::2])):
+            raise UserError(f"{flag} {shlex.join(words)}: give pairs of {form}")
+
+
+def is_number(word: str) -> bool:
+    try:
+        float(word)
+    except ValueError:
+        return False
+    return True
 
 
 def resolve_auto_preset(options: list[str]) -> list[str]:

@@ -26,7 +26,8 @@ def locked(folder: Path) -> Iterator["Lock"]:
         except OSError as error:
             if error.errno == errno.ELOOP and (folder / LOCK).is_symlink():
                 raise UserError(f"'{folder / LOCK}' is a link; remove it") from None
-            raise UserError(f"cannot write into '{folder}' ({error.strerror})") from None
+            why = f"cannot write into '{folder}' ({error.strerror})"
+            raise UserError(f"{why}; give another --out") from None
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
