@@ -153,6 +153,28 @@ def test_doctor_names_the_cure_for_what_is_missing(capsys, monkeypatch):
     assert (told["state"], told["to mend"]) == ("missing", "pip install -c constraints.txt -e .")
 
 
+def test_doctor_lists_the_optional_libraries_that_are_not_here(capsys, monkeypatch):
+    wanted = ["no-such-viewer<2,>=1; extra == 'view'", 'torch>=2; extra == "export"', "numpy"]
+    monkeypatch.setattr("importlib.metadata.requires", lambda name: wanted)
+    assert cli.dispatch(["doctor"]) == 0  # nothing else needs them
+    shown = capsys.readouterr().out
+    assert "swap view and swap play --record need no-such-viewer" in shown
+    assert "pip install -c constraints.txt '.[view]'" in shown
+    assert "all that is needed is here; optional and not installed: [view]\n" in shown
+    assert "for swap export, swap sim2sim" in shown
+
+
+def test_doctor_knows_every_extra():
+    from swap.cli import doctor
+
+    data = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    extras = data["project"]["optional-dependencies"]
+    named = {word for extra in doctor.EXTRAS for word in extras[extra]}
+    assert named == {word for name in extras if name != "dev" for word in extras[name]} - {
+        "numpy>=2.0,<3"  # of deploy, whose other library is among export's
+    }
+
+
 def test_doctor_asks_for_all_that_the_package_requires():
     from swap.cli import doctor
 

@@ -15,6 +15,15 @@ from swap.openmp import usable_cores
 
 OURS = "swap-parkour"
 """The package whose requirements are checked."""
+EXTRAS = {
+    "view": "swap view and swap play --record",
+    "export": "swap export, swap sim2sim and swap bench deploy",
+    "gymnasium": "environments of Gymnasium",
+    "rsl-rl": "environments of rsl_rl",
+    "slurm": "swap study --slurm",
+    "dds": "robots that talk by DDS",
+}
+"""What each set of optional libraries is for."""
 
 
 @dataclass(frozen=True)
@@ -26,10 +35,13 @@ class Args:
 
 
 def run(args: Args) -> int:
-    rows = [python(), *packages(), threads(), gpu(), *kernels(), compiler(), ffmpeg()]
+    optional = extras()
+    rows = [python(), *packages(), *optional, threads(), gpu(), *kernels(), compiler(), ffmpeg()]
     rows += map(folder, CACHES)
     missing = [row for row in rows if row["state"] == "missing"]
     verdict = f"{len(missing)} missing, see above" if missing else "all that is needed is here"
+    if absent := [row["what"] for row in optional if row["state"] == "none"]:
+        verdict += f"; optional and not installed: {', '.join(absent)}"
     show(Report("doctor", rows, [verdict]), args.json)
     return 1 if missing else 0
 
@@ -56,6 +68,25 @@ def packages() -> list[dict[str, str]]:
         return [row(OURS, "missing", "not installed", "pip install -c constraints.txt -e .")]
     names = [re.split(r"[^\w.-]", line)[0] for line in required if "extra ==" not in line]
     return [package(name) for name in names]
+
+
+def extras() -> list[dict[str, str]]:
+    """The optional libraries, by the name under which pip installs them."""
+    try:
+        required = importlib.metadata.requires(OURS) or []
+    except importlib.metadata.PackageNotFoundError:
+        return []
+    rows = []
+    for extra, use in EXTRAS.items():
+        lines = [line for line in required if re.search(rf"extra == ['\"]{extra}['\"]", line)]
+        names = [re.split(r"[^\w.-]", line)[0] for line in lines]
+        absent = [name for name in names if package(name)["state"] == "missing"]
+        if absent:
+            mend = f"pip install -c constraints.txt '.[{extra}]'"
+            rows.append(row(f"[{extra}]", "none", f"{use} need {', '.join(absent)}", mend))
+        elif names:
+            rows.append(row(f"[{extra}]", "ok", f"for {use}"))
+    return rows
 
 
 def package(name: str) -> dict[str, str]:

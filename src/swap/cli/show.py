@@ -85,7 +85,8 @@ def needs_viser() -> None:
 
 def show(report: Report, json_file: Path | None = None) -> None:
     # Piped output has no width, and a table cut to 80 columns would lose figures.
-    console = Console() if Console().is_terminal else Console(width=160)
+    width = None if Console().is_terminal else 160
+    console = Console(width=width, markup=False)  # brackets, as in '.[view]', are text
     table = Table(title=report.title, title_justify="left", title_style="bold")
     columns = list(dict.fromkeys(key for row in report.rows for key in row))
     for column in columns:
