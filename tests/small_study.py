@@ -75,7 +75,8 @@ def shrunk(name: str, path: Path) -> Path:
     data |= {"seeds": [0, 1], "steps": STEPS, "train": f"{SMALL} {SMALL_NETS}"}
     data.setdefault("film", {})
     data["measure"] = {key: fewer(words) for key, words in data["measure"].items()}
-    data["film"] = {key: f"{words} --width 64 --fps 10" for key, words in data["film"].items()}
+    films = {key: words.replace("--width 320", "--width 64") for key, words in data["film"].items()}
+    data["film"] = {key: f"{words} --fps 10" for key, words in films.items()}
     return written(path, data)
 
 
