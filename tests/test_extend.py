@@ -12,6 +12,7 @@ from swap import registry
 from swap.cli import main as cli
 from swap.errors import UserError
 from swap.runs import read_metrics
+from swap.study.study import by_option
 
 TEXT = (Path(__file__).parents[1] / "docs" / "extend.md").read_text()
 FILES = dict(re.findall(r"`(\w+\.py)`:\n\n```python\n(.*?)```", TEXT, re.DOTALL))
@@ -29,7 +30,7 @@ SHORTER = {
     "courses": "--size 16x16",
     "bench": "--iterations 1 --warm-up 0 --worlds 2 --device cpu",
 }
-"""Options appended to a command, where the last value counts."""
+"""Options of a command, which replace those that are printed."""
 PACKAGED = "In a package"
 
 
@@ -47,7 +48,9 @@ def reader(tmp_path, monkeypatch, short_trials):
 
 def run(line):
     words = shlex.split(line)[1:]
-    assert cli.dispatch([*words, *SHORTER.get(words[0], "").split()]) == 0, line
+    cli.check_repeated(words)
+    options = dict(by_option(words)) | dict(by_option(SHORTER.get(words[0], "").split()))
+    assert cli.dispatch([word for typed in options.values() for word in typed]) == 0, line
 
 
 def test_every_part_has_a_file_and_a_training_of_one_minute():
