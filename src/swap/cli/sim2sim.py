@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import tyro
 
-from swap.cli.show import Report, show, writable
+from swap.cli.show import Report, show
 from swap.device.choice import choose_device
 from swap.errors import UserError
 from swap.validate import check_numbers
@@ -86,7 +86,6 @@ class Args:
 
 
 def run(args: Args) -> int:
-    writable(args.json)
     from swap.cli.progress import ProgressLine
     from swap.conditions import ABOUT, NOMINAL
     from swap.conditions import chosen as chosen_conditions
