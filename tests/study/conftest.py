@@ -1,10 +1,13 @@
-"""Fixtures of a study: commands that run in this process, and two arms of the preset `tiny`."""
+"""Fixtures of a study: commands that run in this process, two arms of the preset `tiny`, and one
+whose results are made up."""
 
 from pathlib import Path
 
 import pytest
 
 from small_study import SMALL, STEPS, here, written
+from swap.study.plan import Folder, create_folder
+from swap.study.study import read_study
 
 
 @pytest.fixture
@@ -29,3 +32,32 @@ def tiny(tmp_path) -> Path:
             "reach": {"box": [0.05, 1.0]},
         },
     )
+
+
+@pytest.fixture
+def study(tmp_path):
+    return read_study(
+        written(
+            tmp_path / "made-up.toml",
+            {
+                "about": "of numbers",
+                "seeds": [0, 1, 2],
+                "steps": 1000,
+                "arms": {"ours": "--preset tiny", "plain": "--preset tiny"},
+                "measure": {
+                    "boxes": "eval --family box",
+                    "moves": "gait --family box --sizes 1",
+                    "seen": "reconstruct",
+                    "pairs": "check model --trials 2",
+                },
+                "reach": {"box": [0.5, 0.9, 2.0]},
+            },
+        )
+    )
+
+
+@pytest.fixture
+def folder(study, tmp_path):
+    there = Folder(tmp_path / "s")
+    create_folder(study, there)
+    return there

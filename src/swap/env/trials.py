@@ -94,8 +94,8 @@ class FixedTasks:
         return {}
 
     def state_dict(self) -> dict[str, Tensor]:
-        mine = {"idle": self.idle, "reason": self.reason, "trial_steps": self.steps}
-        mine["trial_far_x"] = self.far_x
+        mine = {"idle": self.idle, "reason": self.reason}
+        mine |= {"trial_steps": self.steps, "trial_far_x": self.far_x}
         return {**join_states(curriculum=self.curriculum.state_dict()), **mine}
 
 

@@ -45,7 +45,8 @@ observation by a unit in the last place; the policy responds, and walking is cha
 rounding the trained teacher and its mirror image were 2e-6 m apart after 2 s, and 1 m after 6 s.
 """
 REP_TOLERANCE = 1e-3
-"""The mirror error of an observation must be less than this times its largest value."""
+"""The mirror error of an observation, or a reward, must be less than this times its largest
+value."""
 LIMIT_M = TOLERANCE["cpu"]["position"]
 Outputs = dict[str, Tensor]
 

@@ -5,7 +5,6 @@ Equivariant networks cannot learn what a reward that prefers one side asks for.
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from typing import Any
 
 import torch
@@ -15,24 +14,21 @@ from swap.env import EnvCfg, RewardCfg
 from swap.env.frame import Frame
 from swap.env.rewards import Rewards
 from swap.evaluate.mirrored_pairs import Pairs
+from swap.evaluate.model_audit import DIFFICULTIES, REP_TOLERANCE
 from swap.evaluate.scenes import bank_of
 from swap.sim import CONTROL_DT
 
 FAMILIES = ("flat", "tilted_box", "lateral_slope")
-DIFFICULTIES = (0.0, 0.3, 0.6)
 STEPS = 40
 STD = 1.0
 """Of the random actions: enough to stumble."""
-TOLERANCE = 1e-3
-"""The difference between mirrored worlds must be less than this times the largest value."""
 
 
 @torch.no_grad()
-def check_rewards(names: Sequence[str], cfg: EnvCfg | None = None) -> Iterator[dict[str, Any]]:
+def check_rewards(names: Sequence[str]) -> Iterator[dict[str, Any]]:
     """Returns a row for each term: its range, unweighted, for robots that move their joints at
     random, and how far it is from the same in the mirrored worlds."""
-    terms = RewardCfg("none", tuple((name, 1.0) for name in names))
-    cfg = replace(cfg or EnvCfg(), rewards=terms)
+    cfg = EnvCfg(rewards=RewardCfg("none", tuple((name, 1.0) for name in names)))
     env = Pairs(cfg, bank_of(FAMILIES, DIFFICULTIES, 0), speed_mps=1.0)
     rewards = env.rewards = RecordedRewards(names, env.device)
     rep, draw = env.spaces.action.rep, torch.Generator().manual_seed(0)
@@ -54,7 +50,7 @@ def check_rewards(names: Sequence[str], cfg: EnvCfg | None = None) -> Iterator[d
 
 
 def passes(error: float, largest: float) -> bool:
-    return math.isfinite(largest) and error <= TOLERANCE * largest
+    return math.isfinite(largest) and error <= REP_TOLERANCE * largest
 
 
 class RecordedRewards(Rewards):

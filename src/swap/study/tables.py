@@ -187,11 +187,11 @@ def motion_table(results: Results) -> list[Row]:
 
 LABELS = {"gait", "family", "size", "unit", "command_mps", "trials", "foot"}
 """The cells of a row of `swap gait` that are not figures."""
-HEADS = {"command_mps": "m/s"}
 
 
 def _motion(results: Results, figure: str, places: tuple[str, ...]) -> list[Row]:
-    """Rows of those in which `swap gait` has that figure, for each place and arm."""
+    """Rows of those in which `swap gait` has that figure, for each place, last of which is the
+    speed, and arm."""
     rows: list[Row] = []
     for name, files in results.by_command("gait"):
         groups: dict[tuple[Any, ...], list[Mapping[str, Any]]] = {}
@@ -200,11 +200,10 @@ def _motion(results: Results, figure: str, places: tuple[str, ...]) -> list[Row]
                 if figure in row:
                     groups.setdefault((*(row[x] for x in places), run.arm), []).append(row)
         for (*place, arm), several in sorted(groups.items()):
-            where = dict(zip(places, place, strict=True))
-            labels = {HEADS.get(x, x): value for x, value in where.items()}
-            if "size" in where:
-                labels["size"] = f"{where['size']:g} m"
-            labels["m/s"] = f"{where['command_mps']:g}"
+            *where, speed = place
+            labels: Row = dict(zip(places, where, strict=False)) | {"m/s": f"{speed:g}"}
+            if "size" in labels:
+                labels["size"] = f"{labels['size']:g} m"
             # What an earlier version of swap did not measure of every seed is left out.
             asked = [x for x in several[0] if x not in LABELS and all(x in row for row in several)]
             means = {x: _mean([row[x] for row in several]) for x in asked}
