@@ -83,7 +83,10 @@ class Page:
         )
 
     def tab(self, name: str) -> None:
-        self.page.get_by_role("tab", name=name).click(force=True)
+        """By the keyboard: the table above grows and shrinks, so the mouse may miss."""
+        tab = self.page.get_by_role("tab", name=name)
+        tab.press("Enter")
+        self.page.get_by_role("tab", name=name, selected=True).wait_for()
 
     def check(self, label: str) -> None:
         self._widget(label).dispatch_event("click")

@@ -11,11 +11,12 @@ from browser import DRAWN, POLL_MS, Page, needs_browser, open_browser
 from swap.cli.main import dispatch
 from swap.courses.course_file import load_course
 from swap.view.live import builder
-from swap.view.live.server import PageServer
+from swap.view.live.server import GONE, PageServer
 from swap.view.live.settings import CourseChoice, Settings
 from swap.view.live.viewer import Viewer
 
-pytestmark = needs_browser
+pytestmark = [needs_browser, pytest.mark.filterwarnings(f"ignore:{GONE}:UserWarning")]
+"""The server ignores that warning, too, but every test has its own list."""
 START = Settings(course=CourseChoice("flat", 0.0))
 
 

@@ -2,6 +2,7 @@
 
 import socket
 import urllib.request
+import warnings
 
 import pytest
 import viser
@@ -67,6 +68,14 @@ def test_pages_of_other_sites_see_nothing(own):
             assert closed.value.rcvd.code == FORBIDDEN
     finally:
         server.stop()
+
+
+def test_what_is_sent_when_nobody_listens_any_more_warns_nobody():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        server = PageServer(port=0)
+        server.stop()
+        server.gui.add_button("too late")
 
 
 class FakeTime:

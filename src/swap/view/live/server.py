@@ -8,6 +8,7 @@ import contextlib
 import errno
 import io
 import socket
+import warnings
 from typing import Any
 
 import viser
@@ -17,6 +18,9 @@ from swap.errors import UserError
 LOOPBACK = "127.0.0.1"
 FORBIDDEN = 1008
 """WebSocket's code for a visitor that breaks the rules."""
+GONE = "Queued a .* on a closed connection"
+"""viser's warning of what is sent to a visitor who has just left. That is no mistake: pages are
+closed at any moment, and the viewer learns of it a little later."""
 
 
 class PageServer(viser.ViserServer):
@@ -24,6 +28,7 @@ class PageServer(viser.ViserServer):
 
     def __init__(self, host: str = LOOPBACK, port: int = 8080) -> None:
         check_address(host, port)
+        warnings.filterwarnings("ignore", GONE, UserWarning)
         with contextlib.redirect_stdout(io.StringIO()):
             super().__init__(host=host, port=port, label="SWAP", verbose=False)
         if port and self.get_port() != port:
