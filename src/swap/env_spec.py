@@ -5,6 +5,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from swap.errors import UserError, unknown
 from swap.symmetry import Layout
 
 
@@ -33,3 +34,8 @@ class EnvSpec:
     """Actions are clipped to this."""
     camera: CameraSpec | None = None
     """None: there are no images."""
+
+
+def unknown_group(name: str, groups: Mapping[str, Layout]) -> UserError:
+    """The error of a network that is to read a group that is not observed."""
+    return unknown("observation group", name, groups, more="env.observations adds others")

@@ -24,12 +24,13 @@ def printable(text: object, longest: int = 1000) -> str:
     return line if len(line) <= longest else f"{line[: longest - 3]}..."
 
 
-def unknown(kind: str, name: str, known: Iterable[str]) -> UserError:
-    """`unknown joint 'FL_kne'; did you mean 'FL_knee'?`, or the known names if none is close."""
+def unknown(kind: str, name: str, known: Iterable[str], more: str = "") -> UserError:
+    """`unknown joint 'FL_kne'; did you mean 'FL_knee'?`, or the known names if none is close, and
+    how to get `more`."""
     known = list(known)
     close = difflib.get_close_matches(name, known, n=3, cutoff=0.6)
-    hint = f"did you mean {_either(close)}?" if close else f"known: {_listed(known)}"
-    return UserError(f"unknown {kind} '{name}'; {hint}")
+    hints = [f"did you mean {_either(close)}?"] if close else [f"known: {_listed(known)}", more]
+    return UserError("; ".join([f"unknown {kind} '{name}'", *filter(None, hints)]))
 
 
 def _listed(names: list[str]) -> str:

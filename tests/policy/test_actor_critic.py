@@ -117,6 +117,7 @@ def test_half_the_parameters_of_the_plain_twin():
     ("cfg", "message"),
     [
         ({"actor_reads": ("histroy",)}, "unknown observation group 'histroy'; did you mean"),
+        ({"actor_reads": ("xyz",)}, "known: .*; env.observations adds others"),
         ({"critic_reads": ()}, "critic_reads is empty"),
         ({"actor_reads": ("command", "command")}, "names a group twice"),
         ({"init_std": 3.0}, "init_std=3.0 must lie between"),

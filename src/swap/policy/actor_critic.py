@@ -7,7 +7,8 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
-from swap.errors import UserError, unknown
+from swap.env_spec import unknown_group
+from swap.errors import UserError
 from swap.nn import Gaussian
 from swap.policy.actor import Actor
 from swap.policy.critic import Critic
@@ -83,7 +84,7 @@ class ActorCritic(nn.Module):
         """The names of all groups that are read, each once."""
         for name in self.reads:
             if name not in groups:
-                raise unknown("observation group", name, groups)
+                raise unknown_group(name, groups)
         self.actor = Actor(
             _total(cfg.actor_reads, groups),
             action,

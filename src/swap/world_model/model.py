@@ -11,8 +11,8 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
-from swap.env_spec import EnvSpec
-from swap.errors import UserError, unknown
+from swap.env_spec import EnvSpec, unknown_group
+from swap.errors import UserError
 from swap.nn import Categoricals
 from swap.nn.views import halves
 from swap.symmetry import Field, Layout, regular
@@ -92,7 +92,7 @@ class WorldModel(nn.Module):
         self.cfg, self.action, self.action_clip = cfg, spec.action, spec.action_clip
         for name in cfg.reads:
             if name not in spec.groups:
-                raise unknown("observation group", name, spec.groups)
+                raise unknown_group(name, spec.groups)
         self.prop = prop = Layout.side_by_side({name: spec.groups[name] for name in cfg.reads})
         """The layout of all that the model reads except the image."""
         self.body, self.foot = spec.groups["body_heights"], spec.groups["foot_heights"]
